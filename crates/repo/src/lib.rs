@@ -26,10 +26,10 @@ pub use format::{
 pub use read::fileset;
 pub use read::{
     Ancestors, BisectSet, BisectSets, BisectState, BisectStep, BranchHeads, Branches, ChangedFiles,
-    ChangedLine, Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
-    ReceivedCaches, RepoView, Repository, RewriteRefusal, SharedFileRevisions, StoreFile,
-    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, changed_lines, prefix_digits,
-    streamed_cache_names,
+    ChangedLine, Evolution, FileRevision, Instabilities, InstabilityCause, ObsFate,
+    OutgoingRevisions, OutgoingSet, ReceivedCaches, RepoView, Repository, RewriteRefusal,
+    SharedFileRevisions, StoreFile, StoreSnapshot, SuccessorsWithMarkers, ViewFilter,
+    changed_lines, prefix_digits, streamed_cache_names,
 };
 pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,

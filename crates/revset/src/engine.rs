@@ -10,6 +10,7 @@ use crate::{
     Member, PeerRepositories, RevsetError, WORKING_COPY, WorkingCopySource, functions, parse_syntax,
 };
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_lang::date::Clock;
@@ -42,6 +43,8 @@ pub struct QueryContext<'a> {
     pub peers: Option<Arc<dyn PeerRepositories>>,
     /// The first changeset of the bundle that is read as a repository.
     pub bundled_from: Option<Rev>,
+    /// Among these an ambiguous beginning of a node is unique if only one of them has it.
+    pub preferred: Option<Arc<BTreeSet<Rev>>>,
 }
 
 /// Evaluates queries.
@@ -119,7 +122,7 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// [`RevsetError::Parse`] with the position.
     pub fn written(&self, query: &[u8]) -> Result<Syntax, RevsetError> {
-        parse_syntax(query, &|name| self.context.view.lookup(name).is_ok())
+        parse_syntax(query, &|name| self.looked_up(name).is_ok())
     }
 
     /// A member by its number, -1 for the null revision; `None` for one that does not exist or is hidden.
@@ -224,13 +227,28 @@ impl<'a> Engine<'a> {
             b"." => Ok(parents.first().copied()),
             b"2147483647" => Ok(Some(WORKING_COPY)),
             _ if is_working_prefix(name) => self.working_or(name),
-            _ => Ok(self.member_of(&self.view().lookup(name)?)),
+            _ => Ok(self.member_of(&self.looked_up(name)?)),
+        }
+    }
+
+    /// The node with a name, or with a beginning that no other [`QueryContext::preferred`] changeset has.
+    fn looked_up(&self, name: &[u8]) -> Result<Node, LookupError> {
+        let found = self.view().lookup(name);
+        let (Err(LookupError::Ambiguous(_)), Some(preferred)) = (&found, &self.context.preferred)
+        else {
+            return found;
+        };
+        let nodes = preferred.iter().map(|rev| self.changelog().node(*rev));
+        let mut matching = nodes.filter(|node| node.to_hex().starts_with(prefix_digits(name)));
+        match (matching.next(), matching.next()) {
+            (Some(only), None) => Ok(only),
+            _ => found,
         }
     }
 
     /// The working copy, unless the digits `f` are a name or begin the node of a changeset too.
     fn working_or(&self, name: &[u8]) -> Result<Member, RevsetError> {
-        match self.view().lookup(name) {
+        match self.looked_up(name) {
             Err(LookupError::Unknown(_)) => Ok(Some(WORKING_COPY)),
             Ok(node) if node.to_hex().starts_with(prefix_digits(name)) => {
                 let name = String::from_utf8_lossy(name).into_owned();
@@ -250,6 +268,9 @@ impl<'a> Engine<'a> {
     /// [`RevsetError`].
     pub fn evaluate(&self, expr: &Expr) -> Result<Set, RevsetError> {
         match expr {
+            Expr::Symbol(name) | Expr::Text(name) if name.is_empty() => {
+                Err(RevsetError::parse("empty string is not a valid revision"))
+            }
             Expr::Symbol(name) | Expr::Text(name) => Ok(Set::list(vec![self.named(name)?])),
             Expr::Empty => Err(RevsetError::parse("missing argument")),
             Expr::Call(name, arguments) => functions::call(self, name, arguments),
@@ -467,10 +488,10 @@ impl<'a> Engine<'a> {
         Ok(Set::bits(found))
     }
 
-    /// So many steps along first parents; children, if negative.
+    /// So many steps along first parents; children, if negative. A changeset without that many has no place in the set.
     fn first_line(&self, set: &Set, steps: i64) -> Result<Set, RevsetError> {
         let mut found = BitSet::default();
-        for member in set.all_members(self) {
+        'members: for member in set.all_members(self) {
             let mut at = member?;
             for _ in 0..steps.max(0) {
                 let Some(rev) = at else { break };
@@ -479,7 +500,7 @@ impl<'a> Engine<'a> {
             for _ in steps..0 {
                 let Some(rev) = at else { break };
                 if rev == WORKING_COPY {
-                    return Ok(Set::empty());
+                    continue 'members;
                 }
                 let children = bitset::children_from(self.changelog(), rev);
                 let shown = children[0]
@@ -487,7 +508,7 @@ impl<'a> Engine<'a> {
                     .filter(|rev| self.view().is_visible(**rev));
                 let shown: Vec<Rev> = shown.copied().collect();
                 at = match shown[..] {
-                    [] => return Ok(Set::empty()),
+                    [] => continue 'members,
                     [child] => Some(child),
                     _ => {
                         let message = "revision in set has more than one child";

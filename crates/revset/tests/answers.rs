@@ -62,6 +62,7 @@ fn engine(view: &RepoView) -> Engine<'_> {
     let parents = view.working_parents().unwrap();
     Engine::new(QueryContext {
         bundled_from: None,
+        preferred: None,
         new_commit_phase: Phase::Draft,
         view,
         parents: parents

@@ -92,6 +92,7 @@ pub fn engine<'v>(view: &'v RepoView, parents: &[usize]) -> Engine<'v> {
     let rev = |rev: &usize| view.changelog().rev_at(*rev as i64).unwrap();
     Engine::new(QueryContext {
         bundled_from: None,
+        preferred: None,
         new_commit_phase: Phase::Draft,
         view,
         parents: parents.iter().map(rev).collect(),

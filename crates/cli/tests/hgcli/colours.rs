@@ -67,6 +67,8 @@ const SHOWING: &[&str] = &[
     "export 3",
     "log -r 0 -T {label('status.added',desc)}|{label('x',rev)}\\n",
     "log -r 0 -T {label('red',desc)}\\n",
+    "log -r 0 -T {label('red',rev+label('bold',desc)+node)}\\n",
+    "log -r 0 -T {label('status.added',separate(label('green',rev),label('x','a'),label('underline',desc)))}\\n",
     "status --config color.status.added=blue --config color.status.unknown=",
     "-q status",
 ];

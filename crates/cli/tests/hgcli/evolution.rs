@@ -208,3 +208,117 @@ fn extinct_changesets_are_not_outgoing_by_name() {
         twin.same_in("source", words);
     }
 }
+
+/// The working copy is at a changeset that was amended, and knows another to graft.
+fn at_an_obsolete_changeset(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, ".hg/hgrc", SETTING.as_bytes());
+    for name in ["zero", "one"] {
+        add(hg, path, name);
+    }
+    let clock = "--config=devel.default-date=9 0";
+    hg.ok(path, &["commit", "--amend", "-m", "again", clock]);
+    add(hg, path, "two");
+    hg.ok(path, &["update", "-q", "--hidden", "1"]);
+    write(path, "three", b"3\n");
+    let patch = b"# HG changeset patch\ndiff --git a/four b/four\nnew file mode 100644\n--- /dev/null\n\
+        +++ b/four\n@@ -0,0 +1,1 @@\n+4\ndiff --git a/zero b/zero\n--- a/zero\n+++ b/zero\n@@ -1,1 +1,1 @@\n\
+        -zero\n\\ No newline at end of file\n+0\n";
+    write(path, ".hg/patch", patch);
+}
+
+#[test]
+fn new_orphans_are_told_of() {
+    let twin = Twin::writing(at_an_obsolete_changeset).with("HGEDITOR", "cat");
+    let date = "--config=devel.default-date=9 0";
+    twin.all_same(&[
+        "commit -A -m three",
+        "tag t",
+        "graft 3",
+        "graft -f 3 4 --config ui.allowemptycommit=yes",
+        "backout -m back .",
+        "import .hg/patch -m imported",
+        "import .hg/patch -m imported --config experimental.evolution.report-instabilities=no",
+        "log -G -T {rev}:{desc}:{instabilities}\n",
+    ]);
+    twin.same(&["import", "--bypass", "-e", ".hg/patch", date]);
+    twin.same(&["update", "-q", "-r", "0"]);
+    twin.same(&["import", "--bypass", "-e", ".hg/patch", "-d", "1 0"]);
+    twin.same(&["log", "-T", "{rev}:{desc}:{node|short}\n"]);
+}
+
+#[test]
+fn the_state_of_a_merge_ends_with_an_amendment() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", SETTING.as_bytes());
+        for name in ["a", "b"] {
+            write(path, "f", name.as_bytes());
+            commit(hg, path, name);
+        }
+        write(path, "f", b"c");
+    });
+    twin.same(&["update", "-m", ".^"]);
+    twin.each(|path| write(path, "f", b"d"));
+    twin.all_same(&[
+        "resolve -m f",
+        "commit --amend -m x",
+        "resolve -l",
+        "log -T {rev}{instabilities}\n",
+    ]);
+}
+
+#[test]
+fn hidden_changesets_may_be_committed_again() {
+    let twin = Twin::writing(at_an_obsolete_changeset);
+    twin.each(|path| write(path, "new", b"new"));
+    twin.all_same(&["add new", "commit -m new"]);
+    twin.each(|path| {
+        let made = node(&hg(), path, "tip");
+        hg().ok(path, &["debugobsolete", &made]);
+        hg().ok(path, &["update", "-q", "-r", ".^", "--hidden"]);
+        write(path, "new", b"new");
+        write(path, "gone", b"gone");
+        hg().ok(path, &["add", "new", "gone"]);
+        std::fs::remove_file(path.join("gone")).unwrap();
+    });
+    twin.same(&["commit", "-A", "-m", "new"]);
+    twin.same(&["log", "-T", "{rev}:{node|short}\n"]);
+}
+
+/// Seven heads on one changeset. The first was split in two, of which one has two successors, and the sixth in two, of which one
+/// was dropped.
+#[test]
+fn parts_of_splits_compete_only_where_they_differ() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", SETTING.as_bytes());
+        add(hg, path, "base");
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+            hg.ok(path, &["update", "-q", "0"]);
+            add(hg, path, name);
+        }
+        hg.ok(path, &["update", "-q", "0"]);
+        for (old, new) in [
+            ("1", &["2", "3"][..]),
+            ("2", &["4"]),
+            ("3", &["5"]),
+            ("3", &["6"]),
+            ("7", &["8", "9"]),
+            ("9", &[]),
+        ] {
+            mark(path, old, new, &[]);
+        }
+    });
+    twin.all_same(&[
+        "log -T {rev}:{instabilities}\\n",
+        "log --hidden -r 1+7 -T {rev}:{successorssets}\\n",
+        "debugsuccessorssets --hidden all()",
+        "log -r successors(7) -T {rev}\\n --hidden",
+        "log -T {rev}:{whyunstable}\\n",
+        "log -T {rev}:{whyunstable%'{instability}:{divergentnodes%\"<{node|short}{phase}>\"}{node|short};'}\\n",
+        "debugwhyunstable 5",
+        "debugwhyunstable 4",
+        "debugwhyunstable nosuch",
+    ]);
+}

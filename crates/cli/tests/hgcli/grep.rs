@@ -103,6 +103,10 @@ fn changesets_and_what_they_changed_are_searched_alike() {
         "grep --no-all-files river",
         "grep --no-all-files river -r 0:1",
         "grep --diff --all-files river",
+        "grep --diff -n river -r wdir() song fresh",
+        "grep --diff -f river -r wdir() song",
+        "grep --diff -i river -r wdir()+0 song fresh",
+        "grep --no-all-files river -r wdir() song fresh",
     ]);
 }
 

@@ -139,3 +139,49 @@ fn tweaked_defaults_are_defaults() {
     let plain = Twin::writing(below);
     plain.same_in("r/d", &["status", "--config", "ui.tweakdefaults=yes"]);
 }
+
+/// The arguments of `identify` may be a repository whose working copy counts.
+#[test]
+fn another_repository_is_identified_by_its_working_copy() {
+    let twin = Twin::writing(below);
+    twin.all_same(&[
+        "identify r",
+        "-R other identify r",
+        "identify r -nibtB",
+        "identify r -T json",
+        "identify r#default",
+        "identify -r 0 r",
+        "identify -r .^ r",
+        "identify -r wdir() r",
+        "identify other",
+        "-R r update -q null",
+        "identify r",
+        "identify r -n",
+        "-R r bundle -q -a r/b.hg",
+        "identify r/b.hg",
+        "-R r identify r/b.hg -r tip",
+    ]);
+    twin.same_in("r", &["identify", "."]);
+    twin.same_in(
+        "r",
+        &["identify", "../other", "-T", "{id}|{tags}|{dirty}\n"],
+    );
+}
+
+#[test]
+fn commands_without_a_repository_tell_that_they_ignore_one() {
+    let twin = Twin::writing(below);
+    twin.all_same(&[
+        "-R r clone r copied",
+        "-R nosuch clone -q r again",
+        "-R other init made",
+        "-R other debugdate 0",
+        "-R other debugwireargs r 1 2",
+        "-R r identify r",
+    ]);
+    twin.same(&["-R", "", "init", "unnamed"]);
+    twin.same_in(
+        "r",
+        &["clone", "-q", ".", "inside", "--repository", "../other"],
+    );
+}

@@ -57,3 +57,25 @@ fn global_options_stand_before_and_behind_the_command() {
     twin.same_in("dir", &["root"]);
     twin.same_in("/", &["root"]);
 }
+
+/// With `HGPLAIN=+strictflags` options that come before the configuration stand in front; a value that a script passes on is never
+/// one of them.
+#[test]
+fn early_options_may_have_to_come_first() {
+    let lines = [
+        "log -T {rev} -b --config=hooks.pre-log=false",
+        "log -T {rev} -b -R. default",
+        "log -T {rev} -b --cwd=.. default",
+        "log -T {rev} --config hooks.pre-log=false -b default",
+        "log -T {rev} --cwd=.. -b default",
+        "log -T {rev} -q -R . -b default",
+        "--config hooks.pre-log=false log -T {rev}",
+        "--cwd .. -q -Rrepository log -T {rev}",
+        "--cwd .. --color never --repo repository log -T {rev}",
+    ];
+    for plain in ["+strictflags", "1"] {
+        let twin = Twin::reading().with("HGPLAIN", plain);
+        twin.all_same(&lines);
+        twin.same(&["log", "-b", "--config=alias.log=!echo called"]);
+    }
+}

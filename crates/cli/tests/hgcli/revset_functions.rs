@@ -111,6 +111,20 @@ fn filelogs_tell_who_made_revisions() {
 }
 
 #[test]
+fn children_are_taken_where_there_are_any() {
+    all(&[
+        "merge()~-1",
+        "(tip + merge())~-1",
+        "tip~-1",
+        "(tip+wdir())~-1",
+        "parents('')",
+        "''",
+        "tagged2()",
+        "matches()",
+    ]);
+}
+
+#[test]
 fn fields_are_compared() {
     all(&[
         "matching(0)",

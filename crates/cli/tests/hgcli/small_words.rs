@@ -63,6 +63,35 @@ fn editors_show_mercurials_notes() {
         "commit --amend -e",
         "backout -r 1 -e",
     ]);
+    twin.each(|path| write(path, "n", b"m\n"));
+    twin.same(&["commit", "-e", "-m", " one \ntwo\n\n"]);
+    same_state(&twin);
+}
+
+#[test]
+fn commits_tell_of_new_history() {
+    let twin = Twin::writing(neighbours);
+    twin.each(|path| write(path, "a", b"c\n"));
+    twin.all_same(&["commit --debug -m c", "tag --debug t"]);
+    twin.all_same(&["update -q 0", "graft --debug 1"]);
+}
+
+#[test]
+fn other_divergent_bookmarks_are_counted() {
+    let twin = Twin::writing(neighbours);
+    twin.each(|path| {
+        let hg = hg();
+        for (name, rev) in [
+            ("m", "0"),
+            ("m@x", "1"),
+            ("m@y", "1"),
+            ("n", "1"),
+            ("n@x", "1"),
+        ] {
+            hg.ok(path, &["bookmark", "-f", "-r", rev, name]);
+        }
+    });
+    twin.all_same(&["update m", "update", "update n", "update", "bookmarks"]);
     same_state(&twin);
 }
 

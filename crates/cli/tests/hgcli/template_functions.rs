@@ -239,3 +239,26 @@ fn beginnings_of_nodes_may_be_marked() {
         twin.same(&["log", "-r", name, "-T", "{rev}\n"]);
     }
 }
+
+/// An ambiguous beginning is looked for among the changesets that the user prefers, and theirs need fewer digits.
+#[test]
+fn beginnings_of_nodes_may_be_looked_for_among_some() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        hg.ok(path, &["debugbuilddag", "+60"]);
+    });
+    for within in ["50:54", "30:59", "none()"] {
+        let within = format!("--config=experimental.revisions.disambiguatewithin={within}");
+        twin.same(&[
+            "log",
+            "-r",
+            "48:54",
+            "-T",
+            "{rev}:{shortest(node, 1)}\n",
+            &within,
+        ]);
+        for name in ["a", "b", "c", "d", "e", "f", "xa", "xe", "id(d)", "xb:xc"] {
+            twin.same(&["log", "-r", name, "-T", "{rev}\n", &within]);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Twin;
 use super::log::history;
+use varve_testkit::repos::write;
 
 #[test]
 fn styles_are_printed() {
@@ -116,6 +117,9 @@ fn functions_are_called() {
     for template in [
         "{sub('e', 'X', desc)} {sub('(re)(n)', r'\\2-\\1', desc)} {sub('re', r'\\g<0>!', desc)}\n",
         "{search('(n)(a)?', desc) % '{0}{1}{2}'}{sub('(', 'x', desc)}\n",
+        "{search('(n)(?P<x>a)?', desc)|json} {search('(n)', desc) % '{0}.'} {search('n', desc)|upper}\n",
+        "{ifeq(search('.', desc), 'x', 'y', 'z')}{pad(search('.', desc), 3)}{revset('0:2')|cbor|hex}\n",
+        "{dict(a=revset('1'), b=search('.', desc))|json}{dict(a=revset('1'))|cbor|hex}\n",
         "{fill(desc, 8)} {fill(desc, 12, '> ', '- ')} {desc|fill68} {desc|fill76}\n",
         "{shortest(node)} {shortest(node, 1)} {revset('0:2')} {revset('0:1')|json}\n",
         "{revset('%d:%s', 1, '2') % '{rev}:{node|short},'} {max(revset('0:2'))}\n",
@@ -180,4 +184,45 @@ fn persons_are_cut_out_of_authors() {
         let template = format!("[{{'{author}'|person}}]");
         twin.same(&["log", "-r", "0", "-T", &template]);
     }
+}
+
+/// Templates that others name, in map files and in the configuration.
+#[test]
+fn templates_stand_for_words_and_members() {
+    let twin = Twin::writing(history);
+    for map in [
+        "changeset = '{rev} {mine}\\n'\nmine = '<{desc|firstline}|{other}>'\nother = '{node|short}{nosuch}'\n",
+        "changeset = '{rev}:{parents}{files}{file_adds}{tags}\\n'\nparent = ' p{rev}'\nfile = '[{file}]'\n\
+         last_file = '[{file}!]'\nstart_files = '('\nend_files = ')'\nno_tags = 'none'\nfile_add = '+{file_add}'\n",
+        "changeset = '{tags % rev}{files % line}\\n'\nrev = '{rev} {tag}'\nline = '{file} {mine},'\nmine = '{index}{file}'\n",
+        "changeset = '{changeset}\\n'\n",
+        "changeset = '{foo}'\nfoo = '{changeset}'\n",
+        "changeset = '{rev}{wrong}\\n'\nwrong = '{(rev'\n",
+        "changeset = '{rev}{lone|upper}{if(lone, \"x\")}\\n'\nlone = 'a{rev}'\nunused = '{(rev'\nmissing = nosuch-file\n",
+    ] {
+        twin.each(|path| write(path, "map", map.as_bytes()));
+        twin.same(&["log", "--style", "./map"]);
+    }
+    let settings = [
+        "--config=templates.mine='<{rev}>{inner}'",
+        "--config=templates.inner=\"{user|person}\"",
+        "--config=templates.revision='{revision};'",
+        "--config=templates.start_revisions='['",
+        "--config=templates.end_revisions=']'",
+        "--config=templates.last_revision='{revision}'",
+    ];
+    for template in [
+        "{mine}\n",
+        "{revset('0:2')}{revset('0:2') % '{revision}'}\n",
+        "mine",
+    ] {
+        let words = [&["log", "-T", template][..], &settings[..]].concat();
+        twin.same(&words);
+    }
+    let words = [
+        &["status", "--all", "-T", "{path}{mine}\n"][..],
+        &settings[..2],
+    ]
+    .concat();
+    twin.same(&words);
 }

@@ -54,6 +54,8 @@ fn files_leave_the_changeset() {
     for line in [
         "uncommit",
         "uncommit --keep",
+        "uncommit --no-keep --config experimental.uncommit.keep=yes",
+        "uncommit --no-keep a --config experimental.uncommit.keep=no",
         "uncommit a",
         "uncommit b",
         "uncommit c -v",

@@ -25,6 +25,11 @@ pub struct Flag {
 }
 
 impl Flag {
+    /// True if a value belongs to it.
+    pub fn takes_value(&self) -> bool {
+        self.kind != FlagKind::Flag
+    }
+
     const fn new(
         short: Option<char>,
         long: &'static str,

@@ -54,6 +54,16 @@ pub const GLOBAL: &[Flag] = &[
     ),
 ];
 
+/// Where options count that are needed to read the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlyPlace {
+    /// Wherever they stand.
+    Anywhere,
+    /// Before all arguments that are no global options (`HGPLAIN=+strictflags`), so that values from elsewhere that stand
+    /// behind are never taken for them.
+    First,
+}
+
 /// Options needed to read the configuration, which may define the command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EarlyOptions {
@@ -68,43 +78,56 @@ pub struct EarlyOptions {
 }
 
 impl EarlyOptions {
-    /// Looks through all arguments, also those of a command that is not known yet; only whole
-    /// names count.
-    pub fn scan(arguments: &[Vec<u8>]) -> EarlyOptions {
+    /// Looks through the arguments, also those of a command that is not known yet; only whole names count. With
+    /// [`EarlyPlace::First`] the first argument that is no global option ends the search.
+    pub fn scan(arguments: &[Vec<u8>], place: EarlyPlace) -> EarlyOptions {
         let mut early = EarlyOptions::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             if argument == b"--" {
                 break;
             }
-            for name in [
-                &b"--config-file"[..],
-                b"--config",
-                b"--cwd",
-                b"--repository",
-                b"--repo",
-                b"-R",
-            ] {
-                let Some(behind) = argument.strip_prefix(name) else {
-                    continue;
-                };
-                let value = match behind {
-                    [] => rest.next().cloned(),
-                    [b'=', value @ ..] if name != b"-R" => Some(value.to_vec()),
-                    value if name == b"-R" => Some(value.to_vec()),
-                    _ => None,
-                };
-                let Some(value) = value else { continue };
-                match name {
-                    b"--config" => early.config.push(value),
-                    b"--config-file" => early.files.push(value),
-                    b"--cwd" => early.cwd = Some(value),
-                    _ => early.repository = Some(value),
-                }
-                break;
+            let found = EarlyOptions::global_flag(argument);
+            let (long, value) = match found {
+                Some((flag, Some(value))) if flag.takes_value() => (flag.long, value.to_vec()),
+                Some((flag, None)) if flag.takes_value() => match rest.next() {
+                    Some(value) => (flag.long, value.clone()),
+                    None => break,
+                },
+                Some((_, None)) => continue,
+                Some((_, Some(_))) | None => match place {
+                    EarlyPlace::Anywhere => continue,
+                    EarlyPlace::First => break,
+                },
+            };
+            match long {
+                "config" => early.config.push(value),
+                "config-file" => early.files.push(value),
+                "cwd" => early.cwd = Some(value),
+                "repository" => early.repository = Some(value),
+                _ => {}
             }
         }
         early
+    }
+
+    /// The global option that an argument spells out, with the value that is part of the argument.
+    fn global_flag(argument: &[u8]) -> Option<(&'static Flag, Option<&[u8]>)> {
+        if let Some(text) = argument.strip_prefix(b"--") {
+            let mut halves = text.splitn(2, |byte| *byte == b'=');
+            let name = match halves.next()? {
+                b"repo" => b"repository",
+                name => name,
+            };
+            let flag = GLOBAL.iter().find(|flag| flag.long.as_bytes() == name)?;
+            return Some((flag, halves.next()));
+        }
+        let [b'-', letter, value @ ..] = argument else {
+            return None;
+        };
+        let letter = Some(char::from(*letter));
+        let flag = GLOBAL.iter().find(|flag| flag.short == letter)?;
+        Some((flag, (!value.is_empty()).then_some(value)))
     }
 
     /// Whether the real parse of the arguments has found the same.
@@ -131,5 +154,39 @@ impl EarlyOptions {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned(words: &str, place: EarlyPlace) -> String {
+        let words: Vec<Vec<u8>> = words.split(' ').map(|word| word.into()).collect();
+        let early = EarlyOptions::scan(&words, place);
+        let text = |value: Option<Vec<u8>>| String::from_utf8(value.unwrap_or_default()).unwrap();
+        let config = text(Some(early.config.join(&b' ')));
+        format!("{config}|{}|{}", text(early.cwd), text(early.repository))
+    }
+
+    #[test]
+    fn early_options_count_anywhere_or_first() {
+        for (words, anywhere, first) in [
+            ("--cwd a -Rb x -q --config=c", "c|a|b", "|a|b"),
+            (
+                "-q --repo b --config c.d=e --cwd= x",
+                "c.d=e||b",
+                "c.d=e||b",
+            ),
+            ("x --cwd a", "|a|", "||"),
+            ("--other --cwd=a -- -Rb", "|a|", "||"),
+            ("--color --cwd=a --cwd b", "|b|", "|b|"),
+            ("-qRb --cwd --", "|--|", "||"),
+            ("--debug=x --cwd", "||", "||"),
+            ("-R=b", "||=b", "||=b"),
+        ] {
+            assert_eq!(scanned(words, EarlyPlace::Anywhere), anywhere, "{words}");
+            assert_eq!(scanned(words, EarlyPlace::First), first, "{words}");
+        }
     }
 }

@@ -96,6 +96,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debuguiprompt::COMMAND,
     &debug::debugupgraderepo::COMMAND,
     &debug::debugwalk::COMMAND,
+    &debug::debugwhyunstable::COMMAND,
     &debug::debugwireargs::COMMAND,
     &history::diff::COMMAND,
     &history::export::COMMAND,

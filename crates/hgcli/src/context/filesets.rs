@@ -43,6 +43,7 @@ impl Repo {
             }
             let engine = Engine::new(QueryContext {
                 bundled_from: None,
+                preferred: None,
                 new_commit_phase,
                 view: &view,
                 parents: parents.clone(),

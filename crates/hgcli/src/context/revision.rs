@@ -4,6 +4,7 @@ use crate::context::Repo;
 use crate::context::working::new_commit_phase;
 use crate::ui::clock::clock;
 use crate::ui::{Abort, FailureKind, Ui, short_hex};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_lang::date::DateRange;
@@ -23,7 +24,38 @@ pub(crate) enum TypedRevision {
 impl Repo {
     /// Engine for queries about `view`, in this directory and at this time.
     pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
+        let preferred = self.preferred(view)?;
+        self.engine_preferring(view, preferred)
+    }
+
+    /// The changesets of `experimental.revisions.disambiguatewithin`, for ambiguous beginnings of nodes.
+    pub(crate) fn preferred(
+        &mut self,
+        view: &RepoView,
+    ) -> Result<Option<Arc<BTreeSet<Rev>>>, Abort> {
+        let config = Arc::clone(&self.config);
+        let query = config.get("experimental", "revisions.disambiguatewithin");
+        let Some(query) = query.filter(|query| !query.is_empty()) else {
+            return Ok(None);
+        };
+        let engine = self.engine_preferring(view, None)?;
+        let set = engine.query(query).map_err(|error| abort(error, query))?;
+        let members = set.members(&engine);
+        let stored = members.filter_map(|member| match member {
+            Err(RevsetError::WorkingCopy) | Ok(None) => None,
+            Ok(Some(rev)) => Some(Ok(rev)),
+            Err(error) => Some(Err(abort(error, query))),
+        });
+        Ok(Some(Arc::new(stored.collect::<Result<_, Abort>>()?)))
+    }
+
+    fn engine_preferring<'v>(
+        &mut self,
+        view: &'v RepoView,
+        preferred: Option<Arc<BTreeSet<Rev>>>,
+    ) -> Result<Engine<'v>, Abort> {
         Ok(Engine::new(QueryContext {
+            preferred,
             bundled_from: self.bundled_from,
             new_commit_phase: new_commit_phase(&self.config).unwrap_or(Phase::Draft),
             view,

@@ -5,13 +5,14 @@ mod alias_help;
 mod command_hooks;
 mod extensions;
 mod stdio_form;
+mod typed_names;
 
 pub use stdio_form::check_stdio_form;
 
 /// The code of a `!` alias that a signal ended.
 const FAILED_SHELL: u8 = 255;
 
-use crate::arguments::global::{EarlyOptions, GLOBAL};
+use crate::arguments::global::{EarlyOptions, EarlyPlace, GLOBAL};
 use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::history::extdiff;
@@ -33,6 +34,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use typed_names::decode_names;
 use varve_config::hgrc::{Hgrc, HgrcError};
 
 /// Runs the program.
@@ -60,6 +62,14 @@ pub fn run_call(session: &Arc<Session>, arguments: &[Vec<u8>]) -> u8 {
                 |codes| abort.code(codes),
             )
         }
+    }
+}
+
+/// Where options count before the command is known, as `HGPLAIN` says.
+fn early_place() -> EarlyPlace {
+    match environment::has_strict_flags() {
+        true => EarlyPlace::First,
+        false => EarlyPlace::Anywhere,
     }
 }
 
@@ -134,7 +144,7 @@ fn run(
         // Before anything is read that the other words may name.
         check_stdio_form(arguments)?;
     }
-    let early = EarlyOptions::scan(arguments);
+    let early = EarlyOptions::scan(arguments, early_place());
     let (mut context, with_untrusted) = begin(session, &early, reporting)?;
     let commands = Arc::new(commands::with_extensions(
         &session.commands,
@@ -156,7 +166,6 @@ fn run(
     let mut shows_time = false;
     let done = match target {
         ResolvedCommand::Shell { script, words } => {
-            early.check(&global)?;
             context.read_hooks(with_untrusted.as_ref())?;
             let called = HookedCommand {
                 name: &String::from_utf8_lossy(&words[0]),
@@ -418,7 +427,22 @@ fn parse_command(
 }
 
 /// Commands that do not look at the repository that they are called in.
-const NO_REPOSITORY: &[&str] = &["clone", "help", "init", "version"];
+const NO_REPOSITORY: &[&str] = &[
+    "clone",
+    "debugbundle",
+    "debugcapabilities",
+    "debugcommands",
+    "debugcomplete",
+    "debugdate",
+    "debugknown",
+    "debugpeer",
+    "debugpushkey",
+    "debuguiprompt",
+    "debugwireargs",
+    "help",
+    "init",
+    "version",
+];
 
 fn run_command(
     command: &'static Command,
@@ -447,9 +471,12 @@ fn run_command(
             message: "invalid arguments".to_owned(),
         });
     }
-    if !NO_REPOSITORY.contains(&command.name())
-        && let Some(root) = context.repo.location().root().map(Path::to_owned)
-    {
+    if NO_REPOSITORY.contains(&command.name()) {
+        let named = matches.value("repository");
+        if named.is_some_and(|name| !name.is_empty()) {
+            context.ui.warn("warning: --repository ignored\n")?;
+        }
+    } else if let Some(root) = context.repo.location().root().map(Path::to_owned) {
         // Mercurial reads the configuration once more together with the repository.
         for untrusted in std::mem::take(&mut context.config.untrusted) {
             context.ui.warn(untrusted.warning(&root))?;
@@ -482,43 +509,6 @@ fn check_global(matches: &Matches) -> Result<(), Abort> {
         }
     }
     Ok(())
-}
-
-/// Options whose values name changesets.
-const NAMES: &[&str] = &[
-    "base",
-    "bookmark",
-    "branch",
-    "change",
-    "dest",
-    "from",
-    "keyword",
-    "only-branch",
-    "prune",
-    "rev",
-    "source",
-    "to",
-];
-
-/// Commands whose arguments are changesets.
-const OF_CHANGESETS: &[&str] = &[
-    "debugrevspec",
-    "export",
-    "graft",
-    "heads",
-    "merge",
-    "phase",
-    "strip",
-    "update",
-];
-
-/// Names that are typed in another encoding than UTF-8 as the repository holds them.
-fn decode_names(ui: &Ui, command: &Command, matches: &mut Matches) -> Result<(), Abort> {
-    if ui.encoding.is_utf8() {
-        return Ok(());
-    }
-    let named = OF_CHANGESETS.contains(&command.name());
-    matches.change_values(NAMES, named, |typed| ui.decode(typed))
 }
 
 fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {

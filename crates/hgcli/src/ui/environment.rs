@@ -92,6 +92,13 @@ pub fn is_plain(feature: Option<&str>) -> bool {
     feature.is_none_or(|feature| !exceptions.any(|name| name == feature.as_bytes()))
 }
 
+/// True if `HGPLAIN` has the word `+strictflags`.
+pub fn has_strict_flags() -> bool {
+    let plain = variable("HGPLAIN").unwrap_or_default();
+    let mut words = plain.split(|byte| *byte == b',');
+    words.any(|word| word == b"+strictflags")
+}
+
 /// Whether a hook about the repository in `root` has called, which may read pending data there.
 pub fn shows_pending(root: &Path) -> bool {
     variable("HG_PENDING").is_some_and(|pending| pending == root.as_os_str().as_bytes())

@@ -30,7 +30,9 @@ pub use changed_files::{ChangedFiles, OutgoingRevisions, OutgoingSet, SharedFile
 pub use changed_lines::{ChangedLine, changed_lines};
 pub use introduced::{Ancestors, FileRevision};
 pub use lookup::prefix_digits;
-pub use obsolete::{Evolution, Instabilities, ObsFate, RewriteRefusal, SuccessorsWithMarkers};
+pub use obsolete::{
+    Evolution, Instabilities, InstabilityCause, ObsFate, RewriteRefusal, SuccessorsWithMarkers,
+};
 pub use repository::Repository;
 pub use store_files::{StoreFile, StoreSnapshot};
 pub use view::{RepoView, ViewFilter};

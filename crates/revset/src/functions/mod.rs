@@ -23,6 +23,9 @@ use varve_lang::did_you_mean;
 
 type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 
+/// Functions that Mercurial's help does not have, and that are not suggested.
+const UNDOCUMENTED: &[&str] = &["tagged"];
+
 /// All functions, sorted by name.
 const FUNCTIONS: &[(&str, Function)] = &[
     ("_destmerge", elsewhere::merge_destination),
@@ -119,7 +122,7 @@ pub(crate) fn call(
     let name = String::from_utf8_lossy(name);
     let unknown = RevsetError::parse(format!("unknown identifier: {name}"));
     let names = FUNCTIONS.iter().map(|(known, _)| *known);
-    let names = names.filter(|known| !known.starts_with('_'));
+    let names = names.filter(|known| !known.starts_with('_') && !UNDOCUMENTED.contains(known));
     Err(match did_you_mean(&name, names) {
         Some(words) => unknown.hint(words),
         None => unknown,

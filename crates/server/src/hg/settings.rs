@@ -30,6 +30,7 @@ pub(super) fn wire(
         prefers_streams: hg.prefer_uncompressed,
         bundle2_streams: hg.bundle2_stream,
         compares_heads: hg.compares_heads,
+        announces_delta_compression: true,
         full_bundles: !hg.disable_full_bundle,
         pull_bundles: hg.pull_bundle,
         http_header_len: hg.max_http_header_len,

@@ -150,7 +150,9 @@ impl CommitBase {
         let parents: Vec<Rev> = parents.filter(|rev| self.is_on_branch(*rev)).collect();
         let mut changes = HeadChanges::default();
         // The heads of all branches are read only if no parent is certainly an open head.
-        let is_open_head = |rev: &Rev| self.is_childless(*rev) && !self.closes(*rev);
+        let obsolete = self.view.obsolete()?;
+        let is_open_head =
+            |rev: &Rev| self.is_childless(*rev) && !self.closes(*rev) && !obsolete.contains(rev);
         if !parents.iter().any(is_open_head) {
             let heads = self.open_heads()?;
             changes.created = !heads.is_empty() && !parents.iter().any(|rev| heads.contains(rev));

@@ -72,9 +72,9 @@ pub fn add_and_remove(dirstate: &mut Dirstate, status: &mut Status) -> Result<()
     let gone = std::mem::take(&mut status.deleted);
     for path in gone {
         dirstate.remove(&path);
-        match status.added.iter().position(|added| *added == path) {
-            Some(at) => drop(status.added.remove(at)),
-            None => status.removed.push(path),
+        // A file that was only added is forgotten.
+        if dirstate.get(&path).is_some() {
+            status.removed.push(path);
         }
     }
     for path in &new {

@@ -225,6 +225,29 @@ impl<'a> PatchSession<'a> {
         }
     }
 
+    /// The files that such changes modify, add and remove in `parent`.
+    ///
+    /// # Errors
+    /// Damage in the repository.
+    pub fn status_in(
+        &self,
+        parent: &Node,
+        changes: &PatchedChangeset,
+    ) -> Result<Status, WorkdirError> {
+        let tree = self.tree(parent)?;
+        let mut status = Status {
+            removed: changes.removed().cloned().collect(),
+            ..Status::default()
+        };
+        for path in changes.written() {
+            match tree.get(path)? {
+                Some(_) => status.modified.push(path.clone()),
+                None => status.added.push(path.clone()),
+            }
+        }
+        Ok(status)
+    }
+
     /// Commits such changes.
     ///
     /// # Errors

@@ -204,6 +204,11 @@ impl<'a> Replayer<'a> {
 }
 
 impl ReplayPlan {
+    /// True if a file is a copy of another one.
+    pub fn has_copies(&self) -> bool {
+        self.files.iter().any(|file| file.copied_from.is_some())
+    }
+
     /// The parents of the new changeset.
     pub fn parents(&self) -> [Node; 2] {
         self.parents

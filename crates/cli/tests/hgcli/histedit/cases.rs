@@ -1,6 +1,6 @@
 //! Plans of all kinds.
 
-use super::{after_each, both_ways, edit, twin, write_plan};
+use super::{MARKERS, after_each, both_ways, edit, same, twin, write_plan};
 use varve_testkit::peers::hg;
 use varve_testkit::repos::write;
 
@@ -168,4 +168,40 @@ fn what_another_repository_lacks_is_edited() {
     twin.same(&["update", "-q", "0"]);
     twin.same(&["commit", "-A", "-m", "apart", "-d", "0 0"]);
     twin.same(&["histedit", "--outgoing", "other"]);
+}
+
+#[test]
+fn new_changesets_are_told_through_templates() {
+    let many = "{nodechanges % '{oldnode}:{newnodes % '{node} '}\n'}";
+    for twin in both_ways() {
+        write_plan(&twin, &["pick 3", "roll 4", "drop 5"]);
+        twin.same(&["histedit", "--commands", "plan", "3", "-q", "-T", many]);
+        write_plan(&twin, &["pick 1", "edit 2"]);
+        let plan = std::fs::read(twin.theirs().join("plan")).unwrap();
+        let last = hg().ok(
+            twin.theirs(),
+            &["log", "-r", ".", "-T", "pick {node|short}\n"],
+        );
+        twin.each(|path| write(path, "plan", &[&plan[..], last.as_bytes()].concat()));
+        twin.same(&["histedit", "--commands", "plan", "1", "-T", "json"]);
+        twin.same(&["histedit", "--continue", "-T", "{nodechanges|json}"]);
+        same(&twin);
+    }
+}
+
+#[test]
+fn descriptions_may_choose_actions() {
+    let twin = twin(MARKERS).with("HGEDITOR", "cat");
+    twin.each(|path| {
+        for (at, text) in ["Fold! two", "drop! nosuch", "r! two", "roll! Fold! two"]
+            .into_iter()
+            .enumerate()
+        {
+            write(path, &format!("z{at}"), text.as_bytes());
+            super::commit(&hg(), path, 6 + at, text);
+        }
+    });
+    let on = "--config=experimental.histedit.autoverb=yes";
+    twin.same(&["histedit", "1", on]);
+    same(&twin);
 }

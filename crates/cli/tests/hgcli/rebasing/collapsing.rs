@@ -117,3 +117,23 @@ fn refusals() {
         ],
     );
 }
+
+#[test]
+fn a_collapse_is_tried_first() {
+    let words = "rebase -d 1 --collapse -m together --config ui.interactive=yes --confirm";
+    for twin in both_ways() {
+        after_each(
+            &twin,
+            &[
+                "rebase -r 4:5 -d 1 -n --collapse",
+                "rebase -r 1 -d 4 -n --collapse -m together",
+            ],
+        );
+        for (source, answer) in [("4:5", "n\n"), ("4:5", "y\n")] {
+            let line = format!("{words} -r {source}");
+            let line: Vec<&str> = line.split(' ').collect();
+            twin.same_answering(&line, answer);
+            same_rewrite(&twin);
+        }
+    }
+}

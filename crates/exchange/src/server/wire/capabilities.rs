@@ -37,6 +37,10 @@ const BUNDLE2: [&str; 10] = [
     "remote-changegroup=http,https",
 ];
 
+/// Compressions that deltas of changegroup 04 may have. Mercurial 7.2 announces them also where, as here, no changegroup 04
+/// is announced, in which case nothing follows from them.
+const DELTA_COMPRESSION: &str = "delta-compression=none,zlib,zstd";
+
 /// The answer to `capabilities`: words with blanks between, sorted.
 pub(super) fn capabilities(
     (repo, view): (&Repository, &RepoView),
@@ -96,6 +100,9 @@ fn bundle2(streams: bool, settings: &WireSettings) -> String {
     if settings.compares_heads {
         lines.push("checkheads=related");
     }
+    if settings.announces_delta_compression {
+        lines.push(DELTA_COMPRESSION);
+    }
     if settings.takes_markers {
         lines.push("obsmarkers=V0,V1");
     }
@@ -153,15 +160,22 @@ mod tests {
             |settings: WireSettings| join_capabilities(Some(vec!["revlogv1"]), false, &settings);
         let usual = words(WireSettings::default());
         assert!(usual.contains("checkheads%3Drelated") && !usual.contains("stream-preferred"));
+        assert!(
+            usual.contains("%0Adelta-compression%3Dnone%2Czlib%2Czstd%0A"),
+            "{usual}"
+        );
         let other = words(WireSettings {
             prefers_streams: true,
             bundle2_streams: false,
             compares_heads: false,
+            announces_delta_compression: false,
             ..WireSettings::default()
         });
         assert!(other.contains(" stream stream-preferred "), "{other}");
         assert!(
-            !other.contains("checkheads") && !other.contains("stream%3D"),
+            !other.contains("checkheads")
+                && !other.contains("delta-compression")
+                && !other.contains("stream%3D"),
             "{other}"
         );
     }

@@ -63,6 +63,8 @@ pub struct WireSettings {
     pub bundle2_streams: bool,
     /// Pushes race only where they change the same heads (`server.concurrent-push-mode`).
     pub compares_heads: bool,
+    /// Compressions of deltas are announced (`storage.revlog.exchange-compressed-delta`).
+    pub announces_delta_compression: bool,
     /// Whether clients may pull that read no bundle2 (`server.bundle1.pull`).
     pub bundle1: bool,
     /// Whether clients may pull everything at once (not `server.disablefullbundle`).
@@ -109,6 +111,7 @@ impl Default for WireSettings {
             prefers_streams: false,
             bundle2_streams: true,
             compares_heads: true,
+            announces_delta_compression: true,
             bundle1: true,
             full_bundles: true,
             pull_bundles: true,

@@ -1,4 +1,4 @@
-//! `[server]` of a repository's own configuration, in front of what the server usually does.
+//! `[server]` and `[storage]` of a repository's own configuration, in front of what the server usually does.
 
 use super::WireSettings;
 use varve_config::hgrc::{Hgrc, HgrcError};
@@ -54,6 +54,11 @@ impl WireSettings {
             pull_bundles: switch("pullbundle", self.pull_bundles)?,
             http_header_len: header_len.unwrap_or(self.http_header_len),
             compares_heads,
+            announces_delta_compression: values.boolean(
+                "storage",
+                "revlog.exchange-compressed-delta",
+                self.announces_delta_compression,
+            )?,
             ..self
         })
     }

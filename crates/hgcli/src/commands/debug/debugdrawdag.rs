@@ -2,7 +2,8 @@
 
 use crate::arguments::Matches;
 use crate::commands::local::commit::metadata::write_options;
-use crate::commands::local::rewrite::{RewrittenBy, add_markers, report_instabilities};
+use crate::commands::local::instabilities;
+use crate::commands::local::rewrite::{RewrittenBy, add_markers};
 use crate::context::{Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
@@ -125,5 +126,5 @@ fn rewrite(
         &rewrites,
     )?;
     repo.refresh();
-    report_instabilities(ui, repository, &unstable)
+    instabilities::report(ui, repository, &unstable)
 }

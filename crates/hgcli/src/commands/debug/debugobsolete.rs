@@ -2,7 +2,7 @@
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::local::commit::metadata;
-use crate::commands::local::rewrite::report_instabilities;
+use crate::commands::local::instabilities;
 use crate::context::{Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::render::formatter::{Row, Value};
@@ -162,7 +162,7 @@ fn add(
     if more > 0 {
         ui.status(format!("obsoleted {more} changesets\n"))?;
     }
-    report_instabilities(ui, &repository, &unstable)?;
+    instabilities::report(ui, &repository, &unstable)?;
     Ok(0)
 }
 

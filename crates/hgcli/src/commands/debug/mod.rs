@@ -44,5 +44,6 @@ pub(crate) mod debugtemplate;
 pub(crate) mod debuguiprompt;
 pub(crate) mod debugupgraderepo;
 pub(crate) mod debugwalk;
+pub(crate) mod debugwhyunstable;
 pub(crate) mod debugwireargs;
 pub(crate) mod revlogs;

@@ -1,12 +1,12 @@
 //! `identify`: names of the working copy or of a changeset.
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
-use crate::context::{Category, Command, Config, Context, Repo, TypedRevision};
-use crate::remote::PeerAddress;
+use crate::context::{Category, Command, Config, Context, OtherRepository, Repo, TypedRevision};
 use crate::remote::peers;
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui};
-use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Rev, ViewFilter};
+use std::io::Write;
+use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Repository, Rev, ViewFilter};
 use varve_revset::WORKING_COPY;
 
 /// See [`Command`].
@@ -51,13 +51,27 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
-    let wanted = matches.value("rev").filter(|rev| !rev.is_empty());
-    if let Some(source) = matches.arguments().first() {
-        return of_source(repo, ui, config, matches, source, wanted);
+    match matches.arguments().first() {
+        Some(source) => of_source(repo, ui, config, matches, source),
+        None => of_repository(repo, ui, config, matches),
     }
+}
+
+/// The changeset of `--rev`, if it says anything.
+fn wanted(matches: &Matches) -> Option<&[u8]> {
+    matches.value("rev").filter(|rev| !rev.is_empty())
+}
+
+/// Identifies the working copy of `repo` or one of its changesets.
+fn of_repository(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+) -> Result<u8, Abort> {
     repo.warn_of_disabled_markers(ui)?;
     let view = repo.view()?;
-    let subject = match wanted {
+    let subject = match wanted(matches) {
         Some(rev) => match repo.revision_or_working(ui, rev)? {
             TypedRevision::Stored(rev) => of_changeset(&view, rev)?,
             TypedRevision::Working => of_working_directory(repo, &view)?,
@@ -226,18 +240,26 @@ fn words(ui: &Ui, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<V
     words
 }
 
-/// Identifies a changeset of another repository.
+/// Identifies another repository, or a changeset of it.
 fn of_source(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
     matches: &Matches,
     source: &[u8],
-    wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
     let source = peers::sources(repo, ui, config, source)?.remove(0);
+    let wanted = wanted(matches);
     if !source.is_elsewhere() {
-        return of_local(repo, ui, config, matches, &source, wanted);
+        let opened = peers::open_local(repo, &source)?;
+        if opened.is_bundle {
+            return of_bundle(&opened.repository, (ui, config), matches, wanted);
+        }
+        let mut there = OtherRepository::open(repo, ui, config, opened.repository.root())?;
+        there.repo.hidden = repo.hidden;
+        let done = of_repository(&mut there.repo, &mut there.ui, &there.config, matches);
+        there.ui.out.flush()?;
+        return done;
     }
     if ["num", "branch", "tags"]
         .iter()
@@ -276,29 +298,19 @@ fn of_source(
     Ok(0)
 }
 
-/// Identifies a changeset of a repository on this machine; its working copy does not count.
-fn of_local(
-    repo: &mut Repo,
-    ui: &mut Ui,
-    config: &Config,
+/// Identifies a changeset of a bundle; without a name that of the working copy below it.
+fn of_bundle(
+    bundle: &Repository,
+    (ui, config): (&mut Ui, &Config),
     matches: &Matches,
-    source: &PeerAddress,
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let opened = peers::open_local(repo, source)?;
-    let view = opened.repository.view_for(ViewFilter::Visible)?;
-    let wanted = wanted.or(source.branch.as_deref());
-    let rev = match wanted {
-        // A bundle has no newest changeset of its own: that of the working copy counts.
-        None if opened.is_bundle => {
-            let parents = view.working_parents()?;
-            parents.first().and_then(|node| view.changelog().rev(node))
-        }
-        wanted => {
-            let node = view.lookup(wanted.unwrap_or(b"tip"))?;
-            view.changelog().rev(&node)
-        }
+    let view = bundle.view_for(ViewFilter::Visible)?;
+    let node = match wanted {
+        Some(wanted) => Some(view.lookup(wanted)?),
+        None => view.working_parents()?.first().copied(),
     };
+    let rev = node.and_then(|node| view.changelog().rev(&node));
     let mut out = Formatter::new(ui, config, matches, "identify")?;
     out.item(ui)?;
     print(ui, out, matches, &view, &of_changeset(&view, rev)?)

@@ -1,7 +1,7 @@
 //! `phase`: public, draft or secret changesets.
 
 use crate::arguments::{Flag, Matches};
-use crate::commands::local::rewrite;
+use crate::commands::local::instabilities;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use varve_repo::{LockKind, Phase, Rev, ViewFilter};
@@ -116,7 +116,7 @@ fn change(
     }
     repo.refresh();
     if let Some(unstable) = unstable {
-        rewrite::report_instabilities(ui, &repository, &unstable)?;
+        instabilities::report(ui, &repository, &unstable)?;
     }
     if moved.rejected > 0 {
         let rejected = moved.rejected;

@@ -1,6 +1,7 @@
 //! `backout`: a changeset that undoes an earlier one.
 
 use super::commit::{self, metadata, options};
+use super::instabilities;
 use super::merge::{self, MergeSides};
 use super::{revert, unfinished, update};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
@@ -283,6 +284,7 @@ impl Backout<'_> {
         };
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
         let (made, base) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
+        instabilities::report_orphans(self.ui, &self.repository, &[made])?;
         commit::before::report(self.repo, self.ui, &base, (&made, false))?;
         let made_shown = self.shown(&made)?;
         let shown = self.shown(&self.node.clone())?;

@@ -19,6 +19,7 @@ pub(crate) mod graft;
 pub(crate) mod histedit;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod instabilities;
 pub(crate) mod merge;
 mod merge_settings;
 mod merge_trace;

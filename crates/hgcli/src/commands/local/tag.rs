@@ -3,6 +3,7 @@
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::commit::metadata::DescriptionDraft;
 use crate::commands::local::commit::{before, commit_changes, metadata, options};
+use crate::commands::local::instabilities;
 use crate::commands::names;
 use crate::context::{Category, Command, Context, Repo};
 use crate::ui::{Abort, Ui};
@@ -48,11 +49,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let _working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.warn_of_disabled_markers(ui)?;
     repo.refresh();
-    let options = TagOptions {
-        local: matches.flag("local"),
-        removes: matches.flag("remove"),
-        force: matches.flag("force"),
-    };
+    let options = options_of(matches);
     let names = typed_names(ui, matches)?;
     if options.removes && matches.value("rev").is_some() {
         return Err(Abort::input("cannot specify both --remove and --rev"));
@@ -104,12 +101,22 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             description: &description,
             phase: metadata::new_phase(config)?,
         };
-        commit_changes((repo, ui, config), &mut dirstate, (&status, None), &words)?;
+        let whom = (&mut *repo, &mut *ui, &*config);
+        let (made, _) = commit_changes(whom, &mut dirstate, (&status, None), &words)?;
+        instabilities::report_orphans(ui, &repository, &[made])?;
     }
     for name in &names {
         repo.notify_hooks(ui, "tag", &hook_args(name, &node, options.local))?;
     }
     Ok(0)
+}
+
+fn options_of(matches: &Matches) -> TagOptions {
+    TagOptions {
+        local: matches.flag("local"),
+        removes: matches.flag("remove"),
+        force: matches.flag("force"),
+    }
 }
 
 /// The description, after the user's editor if that is wanted.

@@ -2,7 +2,7 @@
 
 use super::commit::{self, metadata};
 use super::rewrite::{self, refusal};
-use super::{amend, strip};
+use super::{amend, instabilities, strip};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
@@ -103,9 +103,11 @@ fn uncommit(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) ->
         ui.status("nothing to uncommit\n")?;
         return Ok(NOTHING);
     }
-    let keeps = !matches.arguments().is_empty()
-        || matches.flag("keep")
-        || config.boolean("experimental", "uncommit.keep", false)?;
+    let keeps = match (matches.arguments().is_empty(), matches.switch("keep")) {
+        (false, _) => true,
+        (true, Some(keeps)) => keeps,
+        (true, None) => config.boolean("experimental", "uncommit.keep", false)?,
+    };
     let new = match keeps {
         false => None,
         true => Some(PartialChangeset {
@@ -338,7 +340,7 @@ impl Replacement {
             rewrite::strip(whom, repository, &[old], (Some(self.operation), lock))?;
         }
         repo.refresh();
-        rewrite::report_instabilities(ui, repository, &unstable)
+        instabilities::report(ui, repository, &unstable)
     }
 }
 

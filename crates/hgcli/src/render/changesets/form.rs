@@ -3,7 +3,9 @@
 use super::styles;
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
-use crate::render::templates::{JSON_FRAME, Template, json_fields, unquoted};
+use crate::render::templates::{
+    Fragments, JSON_FRAME, Template, TemplateAliases, json_fields, unquoted,
+};
 use crate::ui::{Abort, Ui};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -207,41 +209,55 @@ fn of_style(repo: &Repo, ui: &Ui, style: &[u8]) -> Result<ChangesetFormat, Abort
     Err(Abort::new(format!("style '{shown}' not found")).hint(format!("available styles: {names}")))
 }
 
+/// Entry of a map file that names a style to begin with.
+const BASE: &str = "__base__";
+
+/// The templates of a map file that others may name. A file that cannot be read matters only to those that name it.
+fn fragments_of(map: &Hgrc, path: &Path) -> Result<Fragments, Abort> {
+    let mut texts = Vec::new();
+    for item in map.section("map") {
+        let text = match unquoted(&item.value) {
+            text if text != &item.value[..] => text.to_vec(),
+            name => {
+                let file = path.with_file_name(std::ffi::OsStr::from_bytes(name));
+                match std::fs::read(file) {
+                    Ok(text) => text,
+                    Err(_) => continue,
+                }
+            }
+        };
+        texts.push((String::from_utf8_lossy(&item.key).into_owned(), text));
+    }
+    let texts = texts.iter().map(|(name, text)| (name.clone(), &text[..]));
+    Fragments::read(texts, &TemplateAliases::default())
+}
+
 /// Reads a map file: a file of configuration whose values are templates.
 fn of_map(ui: &Ui, path: &Path) -> Result<ChangesetFormat, Abort> {
     let mut map = Hgrc::default();
     let text = std::fs::read(path).map_err(|error| Abort::file(&error, path))?;
     let sectioned = [b"[map]\n", &text[..]].concat();
     map.add_text(&crate::ui::environment::Environment, path, &sectioned)?;
-    const KNOWN: &[&str] = &[
-        "changeset",
-        "changeset_debug",
-        "changeset_quiet",
-        "changeset_verbose",
-        "docheader",
-        "docfooter",
-        "separator",
-    ];
-    for item in map.section("map") {
-        let key = String::from_utf8_lossy(&item.key);
-        if !KNOWN.contains(&key.as_ref()) {
-            let path = path.display();
-            return Err(Abort::input(format!(
-                "{path}: map entry '{key}' is not supported"
-            )));
-        }
+    if map.get("map", BASE).is_some() {
+        let path = path.display();
+        let words = format!("{path}: map entry '{BASE}' is not supported");
+        return Err(Abort::input(words));
     }
+    let fragments = fragments_of(&map, path)?;
     let template = |name: &str| -> Result<Option<Template>, Abort> {
         let Some(value) = map.get("map", name) else {
             return Ok(None);
         };
-        if unquoted(value) != value {
-            return Template::parse(unquoted(value)).map(Some);
-        }
-        // Without quotation marks it is the name of a file.
-        let file = path.with_file_name(std::ffi::OsStr::from_bytes(value));
-        let text = std::fs::read(&file).map_err(|error| Abort::file(&error, file))?;
-        Template::parse(&text).map(Some)
+        let template = match unquoted(value) {
+            text if text != value => Template::parse(text)?,
+            // Without quotation marks it is the name of a file.
+            name => {
+                let file = path.with_file_name(std::ffi::OsStr::from_bytes(name));
+                let text = std::fs::read(&file).map_err(|error| Abort::file(&error, file))?;
+                Template::parse(&text)?
+            }
+        };
+        Ok(Some(template.with_fragments(&fragments)))
     };
     let verbosity = ui.verbosity;
     let wanted: &[(bool, &str)] = &[

@@ -2,6 +2,7 @@
 
 use crate::context::{Config, Repo};
 use crate::ui::Abort;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_repo::{Node, RepoView, Rev};
@@ -25,6 +26,8 @@ pub(crate) struct PrinterInputs {
     pub(super) working_copy: WorkingCopy,
     pub(super) peers: Option<Arc<dyn PeerRepositories>>,
     pub(super) working_source: Option<Arc<dyn WorkingCopySource>>,
+    /// See [`varve_revset::QueryContext::preferred`].
+    pub(super) preferred: Option<Arc<BTreeSet<Rev>>>,
     pub(super) filesets: Arc<FilesetContext>,
     pub(super) config: Config,
 }
@@ -35,8 +38,10 @@ impl PrinterInputs {
     /// # Errors
     /// If there is no repository, or it cannot be read.
     pub(crate) fn of(repo: &mut Repo, config: &Config) -> Result<PrinterInputs, Abort> {
+        let view = repo.view()?;
         Ok(PrinterInputs {
-            view: repo.view()?,
+            preferred: repo.preferred(&view)?,
+            view,
             working_copy: WorkingCopy {
                 parents: repo.working_parents()?,
                 merged: repo.merge_parent()?,

@@ -389,14 +389,6 @@ impl OfChangeset<'_> {
     }
 
     /// Keywords about instabilities: empty if nothing was rewritten.
-    fn of_instabilities(&self, name: &str) -> Result<Value, Abort> {
-        let path = self.printer.view.root().join(".hg/store/obsstore");
-        match path.metadata().is_ok_and(|found| found.len() > 0) {
-            true => Err(unsupported(name)),
-            false => Ok(Value::List(Vec::new())),
-        }
-    }
-
     fn subrepos(&self) -> Result<Value, Abort> {
         let changed = self.subject.changeset.files();
         let mut changed = changed.filter(|file| file.starts_with(b".hgsub"));
@@ -443,7 +435,7 @@ impl OfChangeset<'_> {
                 Value::List(names.map(one).collect())
             }
             "bisect" => text(printer.bisect_label(subject)?.as_bytes()),
-            "whyunstable" => self.of_instabilities(name)?,
+            "whyunstable" => printer.why_unstable(subject)?,
             "obsfate" => list(printer.fates(subject)?),
             "predecessors" => self.predecessors()?,
             "successorssets" => self.successor_sets()?,

@@ -39,6 +39,7 @@ use inputs::WorkingCopy;
 pub(crate) use names::ChangesetNames;
 pub(crate) use show::show;
 pub(crate) use shown_files::ShownFiles;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -91,6 +92,8 @@ pub(crate) struct Printer {
     config: Arc<Hgrc>,
     /// The repositories that queries of templates ask.
     peers: Option<Arc<dyn PeerRepositories>>,
+    /// See [`varve_revset::QueryContext::preferred`].
+    preferred: Option<Arc<BTreeSet<Rev>>>,
     /// Reads the working copy as a changeset.
     working_source: Option<Arc<dyn WorkingCopySource>>,
     /// The working copy, once something asks for it.
@@ -168,6 +171,7 @@ impl Printer {
         let printer = Printer::of_view(inputs.view, inputs.working_copy, ui, config, style)?;
         Ok(Printer {
             peers: inputs.peers,
+            preferred: inputs.preferred,
             working_source: inputs.working_source,
             filesets: Some(inputs.filesets),
             ..printer
@@ -211,6 +215,7 @@ impl Printer {
             cwd: working_copy.cwd,
             config: config.values(),
             peers: None,
+            preferred: None,
             working_source: None,
             uncommitted: OnceLock::new(),
             filesets: None,

@@ -1,9 +1,10 @@
 //! Fates of obsolete changesets, and the instabilities of those around them.
 
-use super::{Printer, Subject};
+use super::{Printer, SHORT, Subject, phase_name};
+use crate::render::formatter::{Row, Value};
 use crate::ui::Abort;
 use varve_lang::date::Date;
-use varve_repo::ObsFate;
+use varve_repo::{InstabilityCause, Node, ObsFate, Rev};
 
 impl Printer {
     /// Whether a changeset is obsolete.
@@ -16,6 +17,56 @@ impl Printer {
     pub(super) fn instabilities(&self, subject: &Subject<'_>) -> Vec<&'static str> {
         let names = subject.rev.map(|rev| self.unstable.names(rev).collect());
         names.unwrap_or_default()
+    }
+
+    /// The reasons why a changeset is unstable, one a line.
+    pub(super) fn why_unstable(&self, subject: &Subject<'_>) -> Result<Value, Abort> {
+        let causes = match subject.rev {
+            Some(rev) => self.view.instability_causes(rev, &self.unstable)?,
+            None => Vec::new(),
+        };
+        let rows = causes.iter().map(|cause| self.row_of(cause)).collect();
+        Ok(Value::Table(rows, "\n"))
+    }
+
+    fn row_of(&self, cause: &InstabilityCause) -> Row {
+        let hex = cause.node.to_hex();
+        let divergent: Vec<(Option<Rev>, Vec<u8>)> = cause
+            .divergent
+            .iter()
+            .map(|node| self.in_phase(node))
+            .collect();
+        let mut shown = format!("{}:", cause.instability).into_bytes();
+        for (_, text) in &divergent {
+            shown.push(b' ');
+            shown.extend_from_slice(text);
+        }
+        shown.extend(format!(" {} ", cause.reason).into_bytes());
+        shown.extend_from_slice(&hex[..SHORT]);
+        let divergent = divergent.into_iter();
+        let divergent = divergent.map(|(rev, text)| Value::Changeset(rev, text));
+        let part = |name: &str, value: Value| (name.as_bytes().to_vec(), value);
+        Row {
+            name: hex.to_vec(),
+            shown,
+            value: Value::from(cause.reason),
+            parts: vec![
+                part("instability", Value::from(cause.instability)),
+                part("divergentnodes", Value::List(divergent.collect())),
+                part("reason", Value::from(cause.reason)),
+                part("node", Value::from(&hex[..])),
+            ],
+        }
+    }
+
+    /// A changeset with its phase, as in `3:8d75cdaf2a87 (draft)`.
+    fn in_phase(&self, node: &Node) -> (Option<Rev>, Vec<u8>) {
+        let rev = self.view.changelog().rev(node);
+        let number = rev.map_or(-1, |rev| i64::from(rev.0));
+        let mut shown = Vec::new();
+        super::push_rev(number, node, self.digits(), &mut shown);
+        shown.extend([b" (", phase_name(self.phase_of(rev)), b")"].concat());
+        (rev, shown)
     }
 
     /// Fates of an obsolete changeset, one line each.

@@ -46,9 +46,21 @@ impl OfChangeset<'_> {
         Ok(Matcher::new(&request, &NameCheck)?)
     }
 
+    /// True if a changeset is the only one of those of `experimental.revisions.disambiguatewithin` whose node begins so.
+    fn is_preferred(&self, rev: Option<Rev>, prefix: &[u8]) -> bool {
+        let changelog = self.printer.view.changelog();
+        let among = self.printer.preferred.as_deref();
+        let (Some(rev), Some(among)) = (rev, among) else {
+            return false;
+        };
+        let begins = |rev: &Rev| changelog.node(*rev).to_hex().starts_with(prefix);
+        among.contains(&rev) && among.iter().filter(|rev| begins(rev)).count() == 1
+    }
+
     fn engine(&self) -> Engine<'_> {
         Engine::new(QueryContext {
             bundled_from: None,
+            preferred: self.printer.preferred.clone(),
             new_commit_phase: self.printer.new_commit_phase(),
             view: &self.printer.view,
             parents: self.printer.working.clone(),
@@ -159,6 +171,7 @@ impl TemplateData for OfChangeset<'_> {
             let sought = if is_number { &marked[..] } else { prefix };
             let found = self.printer.view.lookup(sought);
             let is_taken = match found {
+                Err(LookupError::Ambiguous(_)) if self.is_preferred(known, prefix) => false,
                 Err(LookupError::Ambiguous(_)) => true,
                 // Of all changesets the nodes of these two are none.
                 Ok(other) => is_special && !other.is_null(),

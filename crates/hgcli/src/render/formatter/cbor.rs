@@ -69,7 +69,11 @@ pub(crate) fn push_cbor(value: &Value, out: &mut Vec<u8>) {
         Value::Changeset(..) => push_head(MAP, 0, out),
         Value::List(values) | Value::Mapped(values) => {
             push_head(ARRAY, values.len() as u64, out);
-            values.iter().for_each(|value| push_cbor(value, out));
+            values.iter().for_each(|value| match value {
+                // As in JSON, a changeset in a list is its number.
+                Value::Changeset(rev, _) => push_cbor(&Value::from(*rev), out),
+                other => push_cbor(other, out),
+            });
         }
         Value::Dict(values) => {
             let shown = values.iter().filter(|(name, _)| !is_hidden(name));

@@ -1,6 +1,7 @@
 //! Filling a template.
 
 use super::filters::filter;
+use super::fragments::{self, FragmentScope};
 use super::functions;
 use super::grammar::Expr;
 use super::member::{SUBJECT, hidden, members, with_member};
@@ -16,6 +17,11 @@ pub(crate) trait Keywords {
 
     /// The repository of the output, if there is one.
     fn source(&self) -> Option<&dyn TemplateData> {
+        None
+    }
+
+    /// Templates that words stand for which are no keywords.
+    fn fragments(&self) -> Option<&FragmentScope<'_>> {
         None
     }
 }
@@ -42,12 +48,19 @@ pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Ab
         Expr::Template(parts) => {
             let mut out = Vec::new();
             for part in parts {
-                push(&evaluate(part, keywords)?, &mut out);
+                let value = evaluate(part, keywords)?;
+                match fragments::of_list(part, &value, keywords)? {
+                    Some(shown) => out.extend(shown),
+                    None => push(&value, &mut out),
+                }
             }
             Ok(Value::Text(out))
         }
         Expr::Symbol(name) => {
-            let value = keywords.value(name)?;
+            let value = match keywords.value(name)? {
+                None => fragments::of_word(name, keywords)?,
+                found => found,
+            };
             Ok(value.unwrap_or_else(|| Value::Text(Vec::new())))
         }
         Expr::Number(number) => {
@@ -192,7 +205,11 @@ fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, A
     let mut mapped = Vec::new();
     for (index, member) in members.iter().enumerate() {
         with_member((member, index), (keywords, name), &mut |inner| {
-            mapped.push(Value::Text(text(&evaluate(template, inner)?)));
+            let value = match fragments::of_member(template, inner)? {
+                Some(filled) => filled,
+                None => evaluate(template, inner)?,
+            };
+            mapped.push(Value::Text(text(&value)));
             Ok(())
         })?;
     }
@@ -228,8 +245,8 @@ pub(super) fn item_name(list: &Expr) -> &str {
     }
 }
 
-/// Text that stands for a member of a list that has parts of its own, such as a line.
-const SHOWN: &[u8] = b"";
+/// Name of the text that stands for a value with parts of its own, such as a line.
+pub(super) const SHOWN: &[u8] = b"";
 
 fn ends_with_blank(value: &Value) -> bool {
     let shown = match value {

@@ -4,6 +4,7 @@ use super::eval::{
     Keywords, date, described, evaluate, floor_division, incompatible, integer, is_true, item_name,
     number, parse_error, text,
 };
+use super::fragments;
 use super::grammar::Expr;
 use super::member::{members, with_member};
 use super::{fill, of_repository, search};
@@ -180,7 +181,9 @@ fn dict(arguments: &[Expr], keywords: &dyn Keywords) -> Result<Value, Abort> {
 /// Labels of text; a name that is no keyword stands for itself.
 fn label_of(expr: &Expr, keywords: &dyn Keywords) -> Result<Vec<u8>, Abort> {
     match expr {
-        Expr::Symbol(name) if keywords.value(name)?.is_none() => Ok(name.clone().into_bytes()),
+        Expr::Symbol(name) if fragments::is_nothing(name, keywords)? => {
+            Ok(name.clone().into_bytes())
+        }
         other => Ok(text(&evaluate(other, keywords)?)),
     }
 }
@@ -425,7 +428,7 @@ fn choose(test: bool, yes: &Expr, no: &[Expr], keywords: &dyn Keywords) -> Resul
 /// A boolean argument: `True`, `False`, or any value.
 pub(super) fn flag(expr: &Expr, keywords: &dyn Keywords) -> Result<bool, Abort> {
     match expr {
-        Expr::Symbol(name) if keywords.value(name)?.is_none() => Ok(matches!(
+        Expr::Symbol(name) if fragments::is_nothing(name, keywords)? => Ok(matches!(
             name.to_ascii_lowercase().as_str(),
             "true" | "yes" | "on" | "always"
         )),

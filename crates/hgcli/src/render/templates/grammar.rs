@@ -69,6 +69,11 @@ impl Expr {
         }
     }
 
+    /// True if a function is called in the tree.
+    pub(super) fn calls(&self, function: &str) -> bool {
+        super::tree::functions(self).contains(function)
+    }
+
     /// The kind of node, for messages.
     fn kind(&self) -> &'static str {
         match self {

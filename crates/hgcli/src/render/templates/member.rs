@@ -1,6 +1,7 @@
 //! Members of lists, and the values of keywords for one of them.
 
 use super::eval::Keywords;
+use super::fragments::FragmentScope;
 use super::source::TemplateData;
 use crate::render::formatter::{HIDDEN, Value};
 use crate::ui::Abort;
@@ -169,6 +170,10 @@ impl Keywords for OfMember<'_> {
             None => self.around.source(),
         }
     }
+
+    fn fragments(&self) -> Option<&FragmentScope<'_>> {
+        self.around.fragments()
+    }
 }
 
 /// Members that `%` goes through; `None` if the value has none.
@@ -183,7 +188,11 @@ pub(super) fn members(value: &Value) -> Option<Vec<Value>> {
         Value::Null => Vec::new(),
         Value::List(members) => members.clone(),
         // One thing with more than its data, not a table of names and values.
-        Value::Dict(parts) if parts.iter().any(|(key, _)| key.first() == Some(&HIDDEN)) => {
+        Value::Dict(parts)
+            if parts
+                .iter()
+                .any(|(key, _)| key.first().is_none_or(|first| *first == HIDDEN)) =>
+        {
             vec![value.clone()]
         }
         Value::Dict(parts) => parts

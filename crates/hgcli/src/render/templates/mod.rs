@@ -4,6 +4,7 @@ mod aliases;
 mod eval;
 mod fill;
 mod filters;
+mod fragments;
 mod functions;
 mod grammar;
 mod member;
@@ -19,13 +20,20 @@ use crate::ui::{Abort, Ui};
 pub(crate) use aliases::TemplateAliases;
 pub(crate) use eval::Keywords;
 pub(crate) use filters::{brief_age, user as short_user};
+pub(crate) use fragments::Fragments;
+use fragments::{FragmentScope, WithFragments};
 pub(crate) use member::{SUBJECT, SUBJECT_PATH, hidden};
 pub(crate) use source::TemplateData;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A template that has been read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Template(grammar::Expr);
+pub(crate) struct Template {
+    expr: grammar::Expr,
+    /// Templates that it leads to by name.
+    fragments: Option<Arc<Fragments>>,
+}
 
 impl Template {
     /// Reads a template.
@@ -33,15 +41,36 @@ impl Template {
     /// # Errors
     /// Where it does not follow the grammar.
     pub(crate) fn parse(text: &[u8]) -> Result<Template, Abort> {
-        grammar::parse(text).map(Template)
+        grammar::parse(text).map(Template::of)
     }
 
-    /// Reads a template of an argument or of the configuration, in which aliases are replaced.
+    fn of(expr: grammar::Expr) -> Template {
+        Template {
+            expr,
+            fragments: None,
+        }
+    }
+
+    /// This template, in which words that are no keywords stand for those of `all`.
+    pub(crate) fn with_fragments(mut self, all: &Fragments) -> Template {
+        self.fragments = all.reachable_from(&self.expr).map(Arc::new);
+        self
+    }
+
+    /// Reads a template of an argument or of the configuration, in which aliases are replaced and templates of the section
+    /// `templates` may be named.
     ///
     /// # Errors
     /// Where it does not follow the grammar, or uses a wrong alias.
     pub(crate) fn configured(config: &Config, text: &[u8]) -> Result<Template, Abort> {
-        Template::parse(text)?.expanded(&TemplateAliases::of(config))
+        let aliases = TemplateAliases::of(config);
+        let items = config.section("templates").iter();
+        let texts = items.map(|item| {
+            let name = String::from_utf8_lossy(&item.key).into_owned();
+            (name, unquoted(&item.value))
+        });
+        let template = Template::parse(text)?.expanded(&aliases)?;
+        Ok(template.with_fragments(&Fragments::read(texts, &aliases)?))
     }
 
     /// Reads a line for the shell, as [`Template::configured`] otherwise; backslashes outside of braces are the shell's.
@@ -49,7 +78,7 @@ impl Template {
     /// # Errors
     /// As of [`Template::configured`].
     pub(crate) fn of_line(config: &Config, text: &[u8]) -> Result<Template, Abort> {
-        Template(grammar::parse_line(text)?).expanded(&TemplateAliases::of(config))
+        Template::of(grammar::parse_line(text)?).expanded(&TemplateAliases::of(config))
     }
 
     /// The template with all aliases replaced.
@@ -57,31 +86,39 @@ impl Template {
     /// # Errors
     /// An alias that is used is wrong.
     pub(crate) fn expanded(&self, aliases: &TemplateAliases) -> Result<Template, Abort> {
-        aliases.expand(&self.0).map(Template)
+        aliases.expand(&self.expr).map(Template::of)
     }
 
     /// Names of the keywords in it.
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
-        self.0.push_names(&mut names);
+        for tree in self.trees() {
+            tree.push_names(&mut names);
+        }
         names
     }
 
     /// True if it may ask a repository for something that an item does not have.
     fn asks_beyond(&self, item: &FormatterItem) -> bool {
         let is_known = |name: &&str| *name == "index" || item.get(name).is_some();
-        let mut functions = tree::functions(&self.0).into_iter();
+        let mut functions = self.trees().flat_map(tree::functions);
         !self.names().iter().all(is_known) || functions.any(of_repository::is_function)
+    }
+
+    /// Its own tree, then those of its fragments.
+    fn trees(&self) -> impl Iterator<Item = &grammar::Expr> {
+        let fragments = self.fragments.iter().flat_map(|all| all.trees());
+        std::iter::once(&self.expr).chain(fragments)
     }
 
     /// Its tree, for debugging.
     pub(crate) fn tree(&self) -> String {
-        tree::described(&self.0)
+        tree::described(&self.expr)
     }
 
     /// Lines about its keywords and its functions, for debugging.
     pub(crate) fn used_names(&self) -> String {
-        tree::used_names(&self.0)
+        tree::used_names(&self.expr)
     }
 
     /// Appends it, filled.
@@ -89,7 +126,17 @@ impl Template {
     /// # Errors
     /// A function or filter is unknown or has wrong arguments.
     pub(crate) fn fill(&self, keywords: &dyn Keywords, out: &mut Vec<u8>) -> Result<(), Abort> {
-        eval::push(&eval::evaluate(&self.0, keywords)?, out);
+        let value = match self.fragments.as_deref() {
+            None => eval::evaluate(&self.expr, keywords)?,
+            Some(fragments) => {
+                let keywords = WithFragments {
+                    keywords,
+                    scope: FragmentScope::new(fragments),
+                };
+                eval::evaluate(&self.expr, &keywords)?
+            }
+        };
+        eval::push(&value, out);
         Ok(())
     }
 }

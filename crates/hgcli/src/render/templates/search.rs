@@ -1,6 +1,6 @@
 //! Functions with regular expressions.
 
-use super::eval::parse_error;
+use super::eval::{SHOWN, parse_error};
 use crate::render::formatter::Value;
 use crate::ui::Abort;
 use varve_lang::patterns::{PythonRegex, PythonRegexError};
@@ -153,5 +153,6 @@ pub(super) fn search(pattern: &[u8], text: &[u8]) -> Result<Value, Abort> {
     });
     parts.extend(named);
     let whole = groups.first().cloned().flatten().unwrap_or(0..0);
-    Ok(Value::Shown(text[whole].to_vec(), parts))
+    parts.push((SHOWN.to_vec(), Value::from(&text[whole])));
+    Ok(Value::Dict(parts))
 }

@@ -1,8 +1,8 @@
 //! Changesets that obsolescence leaves without their parents, or in competition.
 
 use super::successors::Successors;
+use crate::format::RepoError;
 use crate::format::obsstore::{Marker, read};
-use crate::format::{Phase, RepoError};
 use crate::read::RepoView;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use varve_revlog::{Node, Rev};
@@ -36,10 +36,10 @@ impl Instabilities {
 }
 
 /// Markers by their successors.
-struct Predecessors<'a>(HashMap<Node, Vec<&'a Marker>>);
+pub(super) struct Predecessors<'a>(HashMap<Node, Vec<&'a Marker>>);
 
 impl<'a> Predecessors<'a> {
-    fn new(markers: &'a [Marker]) -> Self {
+    pub(super) fn new(markers: &'a [Marker]) -> Self {
         let mut by_new: HashMap<Node, Vec<&Marker>> = HashMap::new();
         for marker in markers {
             for new in &marker.successors {
@@ -49,16 +49,16 @@ impl<'a> Predecessors<'a> {
         Predecessors(by_new)
     }
 
-    /// All that a changeset stands in the place of, by way of the markers that are `followed`.
-    fn of(&self, node: &Node, followed: impl Fn(&Marker) -> bool) -> HashSet<Node> {
-        let (mut wanted, mut found) = (vec![*node], HashSet::new());
-        while let Some(at) = wanted.pop() {
-            let markers = self.0.get(&at).into_iter().flatten();
-            for marker in markers.filter(|marker| followed(marker)) {
-                if found.insert(marker.old) {
-                    wanted.push(marker.old);
-                }
-            }
+    /// All that a changeset stands in the place of, by way of the markers that are `followed`, the nearest first.
+    pub(super) fn of(&self, node: &Node, followed: impl Fn(&Marker) -> bool) -> Vec<Node> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        let (mut at, mut next) = (Some(*node), 0);
+        while let Some(new) = at {
+            let markers = self.0.get(&new).into_iter().flatten();
+            let old = markers.filter(|marker| followed(marker)).map(|m| m.old);
+            found.extend(old.filter(|old| seen.insert(*old)));
+            at = found.get(next).copied();
+            next += 1;
         }
         found
     }
@@ -82,10 +82,7 @@ impl RepoView {
         let is_there = |node: &Node| self.changelog().rev(node).is_some();
         let mut successors = Successors::new(&markers, &is_there, false);
         let predecessors = Predecessors::new(&markers);
-        let is_public = |node: &Node| {
-            let rev = self.changelog().rev(node);
-            rev.is_some_and(|rev| self.phases().of(rev) == Phase::Public)
-        };
+        let is_public = |node: &Node| self.is_public(node);
         for new in predecessors.0.keys() {
             let Some(rev) = self.changelog().rev(new) else {
                 continue;
@@ -98,10 +95,11 @@ impl RepoView {
                 found.phase_divergent.insert(rev);
             }
             let all = predecessors.of(new, |_| true);
-            if all
-                .iter()
-                .any(|old| old != new && successors.of(old).len() > 1)
-            {
+            let competes = |old: &Node| {
+                let sets = successors.of(old);
+                sets.len() > 1 && sets.iter().any(|set| !set.contains(new))
+            };
+            if all.iter().filter(|old| *old != new).any(competes) {
                 found.content_divergent.insert(rev);
             }
         }

@@ -1,5 +1,6 @@
 //! Which changesets are obsolete, and their successors.
 
+mod causes;
 mod evolution;
 mod exclusive_markers;
 mod instabilities;
@@ -9,6 +10,7 @@ mod relevant_markers;
 mod rewrite;
 mod successors;
 
+pub use causes::InstabilityCause;
 pub use evolution::Evolution;
 pub use instabilities::Instabilities;
 pub use listing::SuccessorsWithMarkers;

@@ -83,6 +83,10 @@ impl<'a> Successors<'a> {
             let mut products: Vec<SuccessorSet> = vec![Vec::new()];
             for successor in &self.markers[*at].successors {
                 let parts = self.known.get(successor).map_or(&[][..], Vec::as_slice);
+                if parts.is_empty() {
+                    // What was dropped takes nothing from those that stand beside it.
+                    continue;
+                }
                 let pairs = products
                     .iter()
                     .flat_map(|one| parts.iter().map(move |two| both(one, two)));
@@ -174,6 +178,8 @@ mod tests {
             marker(8, &[200]),
             marker(10, &[11, 12]),
             marker(12, &[11]),
+            marker(20, &[21, 22]),
+            marker(22, &[]),
         ];
         assert_eq!(sets(&markers, 1, false), [vec![6], vec![3, 5]]);
         assert_eq!(sets(&markers, 1, true), [[6], [2]]);
@@ -181,6 +187,7 @@ mod tests {
         assert!(sets(&markers, 8, false).is_empty());
         assert_eq!(sets(&markers, 9, false), [[9]]);
         assert_eq!(sets(&markers, 10, false), [[11]]);
+        assert_eq!(sets(&markers, 20, false), [[21]]);
     }
 
     #[test]

@@ -102,7 +102,6 @@ impl Trace<'_> {
             self.keep(*parent, before);
         }
         if skip {
-            matches.reverse();
             open = self.replace(&matches, open);
         }
         self.take(version, &open);

@@ -37,12 +37,6 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    if matches
-        .value("repository")
-        .is_some_and(|name| !name.is_empty())
-    {
-        context.ui.warn("warning: --repository ignored\n")?;
-    }
     let name = &matches.arguments()[0];
     let (engine, bundle) = open(&context.repo.cwd, name)?;
     let all = matches.flag("all");

@@ -4,6 +4,7 @@ use super::versions::Scope;
 use crate::context::Repo;
 use crate::render::changesets::changed_files::copied_from;
 use crate::ui::Abort;
+use std::collections::BTreeSet;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Node, RepoView, Rev};
 use varve_workdir::{Dirstate, WorkingFiles};
@@ -11,7 +12,10 @@ use varve_workdir::{Dirstate, WorkingFiles};
 /// A file to be searched.
 pub(super) enum SearchedFile {
     /// One of the working copy.
-    Working(Vec<u8>),
+    Working {
+        path: Vec<u8>,
+        copied_from: Option<Vec<u8>>,
+    },
     /// A revision of one in a changeset.
     Stored {
         path: Vec<u8>,
@@ -20,25 +24,36 @@ pub(super) enum SearchedFile {
     },
 }
 
-/// Tracked files of the working copy that match and are there.
+/// Tracked files of the working copy that match and are there: all of them, or those that differ from its parent.
 pub(super) fn of_working_copy(
     repo: &mut Repo,
     matcher: &Matcher,
     scope: Scope,
 ) -> Result<Vec<SearchedFile>, Abort> {
-    if scope != Scope::Everything {
-        return Ok(Vec::new());
-    }
+    let changed = match scope {
+        Scope::Everything => None,
+        Scope::Changed | Scope::Differences => {
+            let status = repo.working_changes()?;
+            let changed = status.modified.into_iter().chain(status.added);
+            Some(changed.collect::<BTreeSet<_>>())
+        }
+    };
     let dirstate = Dirstate::read(&repo.repository()?)?;
     let files = WorkingFiles::new(repo.root()?);
     let mut found = Vec::new();
     for (path, item) in dirstate.iter() {
-        if !item.is_tracked() || !matcher.matches(path) {
+        let is_wanted = changed
+            .as_ref()
+            .is_none_or(|changed| changed.contains(path));
+        if !item.is_tracked() || !matcher.matches(path) || !is_wanted {
             continue;
         }
         files.audit(path)?;
         if files.stat(path)?.is_some() {
-            found.push(SearchedFile::Working(path.to_vec()));
+            found.push(SearchedFile::Working {
+                path: path.to_vec(),
+                copied_from: dirstate.copy_source(path).map(<[u8]>::to_vec),
+            });
         }
     }
     Ok(found)
@@ -83,26 +98,31 @@ impl SearchedFile {
 
     pub(super) fn path(&self) -> &[u8] {
         match self {
-            SearchedFile::Working(path) | SearchedFile::Stored { path, .. } => path,
+            SearchedFile::Working { path, .. } | SearchedFile::Stored { path, .. } => path,
         }
     }
 
     /// Its content in the changeset's first parent, with `follow` under the name that it was copied
     /// from; empty where it was not there.
     pub(super) fn before(&self, view: &RepoView, follow: bool) -> Result<Vec<u8>, Abort> {
-        let SearchedFile::Stored {
-            path,
-            node,
-            changeset,
-        } = self
-        else {
-            return Ok(Vec::new());
+        let (path, source, parent) = match self {
+            SearchedFile::Working { path, copied_from } => {
+                let parents = view.working_parents()?;
+                let parent = parents.first().and_then(|node| view.changelog().rev(node));
+                (path, copied_from.clone().filter(|_| follow), parent)
+            }
+            SearchedFile::Stored {
+                path,
+                node,
+                changeset,
+            } => {
+                let source = match follow {
+                    true => copied_from(view, *changeset, path, node)?,
+                    false => None,
+                };
+                (path, source, view.changelog().parents(*changeset)[0])
+            }
         };
-        let source = match follow {
-            true => copied_from(view, *changeset, path, node)?,
-            false => None,
-        };
-        let [parent, _] = view.changelog().parents(*changeset);
         let text = view.manifest_text(parent)?;
         match view.find_in_manifest(&text, source.as_deref().unwrap_or(path))? {
             Some(entry) => Ok(view.file_content(entry.path, &entry.node)?),
@@ -117,7 +137,7 @@ pub(super) struct Content(Vec<u8>);
 impl Content {
     pub(super) fn read(view: &RepoView, file: &SearchedFile) -> Result<Content, Abort> {
         Ok(Content(match file {
-            SearchedFile::Working(path) => WorkingFiles::of_view(view).read(path)?.0,
+            SearchedFile::Working { path, .. } => WorkingFiles::of_view(view).read(path)?.0,
             SearchedFile::Stored { path, node, .. } => view.file_content(path, node)?,
         }))
     }

@@ -13,6 +13,7 @@ use output::{Hit, Page};
 use std::collections::HashSet;
 use varve_lang::patterns::{LineSearch, PythonRegexError, why_invalid};
 use varve_repo::changed_lines;
+use varve_revset::WORKING_COPY;
 use versions::{Scope, Version, versions};
 
 /// See [`Command`].
@@ -80,7 +81,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut done: HashSet<Vec<u8>> = HashSet::new();
     for version in &found.versions {
         let files = match version {
-            Version::Working => of_working_copy(repo, &found.working, scope)?,
+            Version::Working if scope == Scope::Everything => {
+                of_working_copy(repo, &found.working, scope)?
+            }
+            Version::Working => of_working_copy(repo, &found.files.of(Some(WORKING_COPY)), scope)?,
             Version::Stored(rev) => {
                 let files = found.files.of(Some(*rev));
                 SearchedFile::of_changeset(&view, *rev, &files, scope)?

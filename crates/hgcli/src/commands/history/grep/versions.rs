@@ -8,7 +8,7 @@ use crate::render::changesets::ShownFiles;
 use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::Rev;
-use varve_revset::Set;
+use varve_revset::{Set, WORKING_COPY};
 use varve_workdir::filesets::FilesetTarget;
 
 /// The part of each changeset that is searched.
@@ -115,8 +115,11 @@ pub(super) fn versions(
 
 fn stored(set: &Set, engine: &varve_revset::Engine<'_>) -> Result<Vec<Version>, Abort> {
     let mut versions = Vec::new();
-    for member in set.members(engine) {
-        versions.extend(member?.map(Version::Stored));
+    for member in set.all_members(engine) {
+        versions.extend(member?.map(|rev| match rev {
+            WORKING_COPY => Version::Working,
+            rev => Version::Stored(rev),
+        }));
     }
     Ok(versions)
 }

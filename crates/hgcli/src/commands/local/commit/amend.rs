@@ -2,7 +2,8 @@
 
 use super::{WorkingChanges, before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
-use crate::commands::local::rewrite::{self, refusal, report_instabilities};
+use crate::commands::local::instabilities;
+use crate::commands::local::rewrite::{self, refusal};
 use crate::commands::local::strip;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, short_hex};
@@ -105,10 +106,12 @@ pub(crate) fn run(
         .view_for(ViewFilter::Unfiltered)?
         .instabilities()?;
     let node = plan.commit(repo, ui, config, (&repository, batch), &mut dirstate)?;
+    before::note_new_history(ui)?;
+    varve_workdir::clear_merge(&repository)?;
     drop(working_copy);
     repo.refresh();
     before::print_committed(repo, ui, &node)?;
-    report_instabilities(ui, &repo.repository()?, &before)?;
+    instabilities::report(ui, &repo.repository()?, &before)?;
     Ok(0)
 }
 

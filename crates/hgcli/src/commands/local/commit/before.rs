@@ -55,7 +55,8 @@ pub(crate) fn report(
     base: &CommitBase,
     (node, closes): (&Node, bool),
 ) -> Result<(), Abort> {
-    let was_there = base.view().changelog().rev(node).is_some();
+    // Also a changeset that was hidden changes the tip when it is seen again.
+    let was_there = base.view().tip() == repo.view()?.tip();
     let changes = base.head_changes(closes)?;
     if was_there {
         ui.warn("warning: commit already existed in the repository!\n")?;
@@ -66,6 +67,11 @@ pub(crate) fn report(
         ui.status(format!("reopening closed branch head {}\n", rev.0))?;
     }
     print_committed(repo, ui, node)
+}
+
+/// Says with `--debug` that there are new changesets, in Mercurial's words about its cache.
+pub(super) fn note_new_history(ui: &mut Ui) -> Result<(), Abort> {
+    ui.debug("updating the branch cache\n")
 }
 
 /// Prints the new changeset with `--verbose`.

@@ -148,7 +148,7 @@ pub(crate) fn edited(
     let text = match text.edits {
         false => text.typed,
         true => {
-            let shown = message::with_notes(&message::tidy(&text.typed), notes);
+            let shown = message::with_notes(&text.typed, notes);
             let variables = EditorVariables {
                 form: Some(text.form),
                 user: Some(notes.user),

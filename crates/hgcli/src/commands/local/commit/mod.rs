@@ -9,7 +9,7 @@ pub(crate) mod metadata;
 pub(crate) mod options;
 
 use crate::arguments::{EXCLUDE, INCLUDE, Matches};
-use crate::commands::local::unfinished;
+use crate::commands::local::{instabilities, unfinished};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use amend::AmendOptions;
@@ -165,6 +165,7 @@ pub(crate) fn commit_working_copy(
     repo.after_commit(&node, &parents);
     drop(working_copy);
     repo.refresh();
+    instabilities::report_orphans(ui, &repository, &[node])?;
     before::report(repo, ui, &base, (&node, close))?;
     Ok(0)
 }
@@ -195,7 +196,11 @@ fn make(
         options: metadata::write_options(config, repository)?,
         stop: &ui.stop,
     };
-    Ok(varve_workdir::commit(place, dirstate, status, words)?)
+    let node = varve_workdir::commit(place, dirstate, status, words)?;
+    if base.view().changelog().rev(&node).is_none() {
+        before::note_new_history(ui)?;
+    }
+    Ok(node)
 }
 
 /// Commits the changes in `status`, chosen ones if the user was asked, between its hooks; returns the new changeset, and the state that it was built on.

@@ -6,6 +6,7 @@
 use super::step::{self, GraftRun, GraftSettings};
 use crate::commands::local::attend;
 use crate::commands::local::commit::metadata;
+use crate::commands::local::instabilities;
 use crate::commands::local::update;
 use crate::ui::Abort;
 use std::io;
@@ -21,6 +22,8 @@ struct MemoryRun<'a> {
     view: &'a RepoView,
     batch: CommitBatch,
     parent: Node,
+    /// The new changesets are orphans, of which the user is warned.
+    makes_orphans: bool,
     branch: Vec<u8>,
     /// The branch of `parent`.
     of_parent: Vec<u8>,
@@ -62,6 +65,7 @@ pub(super) fn replay(
     let mut memory = MemoryRun {
         view: &view,
         batch: run.repository.begin_with_view(lock, &view, options)?,
+        makes_orphans: instabilities::makes_orphans(run.ui, run.repository, &parent)?,
         parent,
         branch: varve_workdir::branch(run.repository)?,
         of_parent,
@@ -145,6 +149,7 @@ impl MemoryRun<'_> {
         let _ = std::fs::write(last, &description);
         self.of_parent.clone_from(&self.branch);
         self.parent = node;
+        instabilities::warn(run.ui, usize::from(self.makes_orphans), "orphan")?;
         self.made.push(node);
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::memory;
 use crate::arguments::Matches;
 use crate::commands::local::commit::{self, metadata};
+use crate::commands::local::instabilities;
 use crate::commands::local::merge::{self, MergeSides};
 use crate::context::{Config, Repo};
 use crate::render::changesets::ChangesetNames;
@@ -243,6 +244,7 @@ fn commit_one(
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
     let (node, _) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
+    instabilities::report_orphans(run.ui, repository, &[node])?;
     Ok(Some(node))
 }
 

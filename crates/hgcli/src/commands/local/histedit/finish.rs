@@ -1,5 +1,6 @@
 //! The end of an edit: the working copy, bookmarks, and the old changesets.
 
+use super::OPERATION;
 use super::run::HisteditRun;
 use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
 use crate::ui::Abort;
@@ -7,18 +8,21 @@ use std::collections::BTreeSet;
 use varve_repo::{Node, RepoView, Rev};
 use varve_workdir::{HisteditResult, HisteditState};
 
-/// Name of the command in markers and bundles.
-const OPERATION: &str = "histedit";
-
 pub(super) fn finish(run: &mut HisteditRun<'_>) -> Result<(), Abort> {
     run.go_to(run.state.parent)?;
     let result = run.state.result();
     let view = run.view()?;
-    let replacements = replacements(run, &view, &result);
+    let mut replacements = replacements(run, &view, &result);
     let end = RewriteEnd::replacing(OPERATION);
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
     rewrite::finish(whom, run.repository, &replacements, &end)?;
     HisteditState::clear(run.repository)?;
+    if let Some(mut out) = run.out.take() {
+        out.item(run.ui)?;
+        replacements.sort_by(|one, other| one.old.cmp(&other.old));
+        out.data("nodechanges", rewrite::node_changes(&replacements));
+        out.end(run.ui)?;
+    }
     Ok(())
 }
 

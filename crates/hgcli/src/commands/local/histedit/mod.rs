@@ -1,6 +1,7 @@
 //! `histedit`: a line of history is made again by a plan of the user.
 
 mod action;
+mod autoverb;
 mod finish;
 mod fold;
 mod interrupted;
@@ -10,8 +11,9 @@ mod run;
 mod selection;
 
 use super::{commit, unfinished};
-use crate::arguments::{Flag, Matches};
+use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::context::{Category, Command, Config, Context};
+use crate::render::Formatter;
 use crate::ui::Abort;
 use run::HisteditRun;
 use varve_repo::LockKind;
@@ -37,12 +39,7 @@ pub(crate) const COMMAND: Command = Command {
             "with --outgoing: also if the repositories are unrelated",
         ),
         Flag::list('r', "rev", "REV", "the first changeset to edit"),
-        Flag::value(
-            'T',
-            "template",
-            "TEMPLATE",
-            "how changes are shown (not there yet)",
-        ),
+        TEMPLATE,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTIONS] ([ANCESTOR] | --outgoing [URL])",
@@ -65,6 +62,9 @@ pub(crate) const COMMAND: Command = Command {
     category: Some(Category::WorkingDirectory),
     run,
 };
+
+/// Name of the command in markers, bundles and data.
+const OPERATION: &str = "histedit";
 
 /// The work that the options ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,21 +120,12 @@ fn outgoing_refusal(matches: &Matches) -> Option<&'static str> {
 
 /// Refuses what is not there, by name.
 fn refuse(config: &Config, matches: &Matches) -> Result<(), Abort> {
-    if matches
-        .value("template")
-        .is_some_and(|value| !value.is_empty())
-    {
-        return Err(Abort::input("histedit --template is not supported"));
-    }
     let interface = config.text("ui", "interface.histedit");
     let interface = interface.or_else(|| config.text("ui", "interface"));
     if interface.as_deref() == Some("curses") && matches.value("commands").is_none() {
         return Err(Abort::input(
             "the interface 'curses' of histedit is not supported",
         ));
-    }
-    if config.get("histedit", "autoverb").is_some() {
-        return Err(Abort::input("histedit.autoverb is not supported"));
     }
     Ok(())
 }
@@ -151,6 +142,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if goal == Goal::New {
         unfinished::refuse(&repository)?;
         commit::refuse_changes(ui, &repository)?;
+        let out = Formatter::new(ui, config, matches, OPERATION)?;
         let state = selection::select(repo, ui, config, matches, &repository)?;
         let mut run = HisteditRun {
             repo,
@@ -159,6 +151,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             matches,
             repository: &repository,
             state,
+            out: Some(out),
         };
         run.state.write(&repository)?;
         return run.carry_out();
@@ -171,6 +164,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         _ => Abort::state("no histedit in progress"),
     })?;
     let mut run = HisteditRun {
+        out: Some(Formatter::new(ui, config, matches, OPERATION)?),
         repo,
         ui,
         config,

@@ -1,5 +1,6 @@
 //! The plan: as the editor shows it, and as it is read.
 
+use super::autoverb;
 use super::run::HisteditRun;
 use crate::arguments::Matches;
 use crate::commands::local::commit::editor;
@@ -9,7 +10,7 @@ use crate::ui::{Abort, Ui, columns, short_hex};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use varve_repo::{Node, PrefixMatch};
+use varve_repo::{Changeset, Node, PrefixMatch, RepoView, Rev};
 use varve_workdir::{HisteditAction, HisteditPlanError, HisteditRule, PlanCheck, parse_plan};
 
 /// Columns of a line where they are not set.
@@ -53,7 +54,7 @@ pub(super) fn picks(nodes: &[Node]) -> Vec<HisteditRule> {
 /// The template of a changeset in a plan.
 const SUMMARY: &[u8] = b"{rev} {desc|firstline}";
 
-/// Rules as lines of a plan.
+/// Rules as lines of a plan for the editor.
 pub(super) fn lines(
     repo: &mut Repo,
     ui: &mut Ui,
@@ -64,6 +65,10 @@ pub(super) fn lines(
     let length = length.unwrap_or(LINE_LENGTH).max(LEAST_LENGTH);
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let view = repo.view()?;
+    let rules = match config.boolean("experimental", "histedit.autoverb", false)? {
+        true => autoverb::arranged(&view, rules)?,
+        false => rules.to_vec(),
+    };
     let template = config.get("histedit", "summary-template");
     // The editor shows no labels.
     let painter = std::mem::take(&mut ui.painter);
@@ -72,15 +77,25 @@ pub(super) fn lines(
     let printer = printer?;
     let mut text = Vec::new();
     for rule in rules {
-        let Some(rev) = view.changelog().rev(&rule.node) else {
-            return Err(Abort::new(format!("unknown revision '{}'", rule.node)));
-        };
+        let rev = known(&view, &rule.node)?;
         let head = format!("{} {} ", rule.action.verb(), short_hex(&rule.node));
         let line = [head.as_bytes(), first_line(&printer.text_of(rev)?)].concat();
         text.extend(columns::shortened(line.trim_ascii_end(), length));
         text.push(b'\n');
     }
     Ok(text)
+}
+
+fn known(view: &RepoView, node: &Node) -> Result<Rev, Abort> {
+    let rev = view.changelog().rev(node);
+    rev.ok_or_else(|| Abort::new(format!("unknown revision '{node}'")))
+}
+
+/// The first line of a changeset's description.
+pub(super) fn description_line(view: &RepoView, node: &Node) -> Result<Vec<u8>, Abort> {
+    let rev = known(view, node)?;
+    let line = |changeset: Changeset<'_>| first_line(changeset.description).to_vec();
+    Ok(view.with_changeset(rev, line)?)
 }
 
 fn summary_printer(

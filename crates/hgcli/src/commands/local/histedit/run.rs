@@ -6,6 +6,7 @@ use crate::commands::local::commit::{self, metadata};
 use crate::commands::local::merge::{self, MergeSides};
 use crate::commands::local::update;
 use crate::context::{Config, Repo};
+use crate::render::Formatter;
 use crate::ui::{Abort, Ui, short_hex};
 use std::sync::Arc;
 use varve_lang::patterns::Matcher;
@@ -25,6 +26,8 @@ pub(super) struct HisteditRun<'a> {
     pub(super) matches: &'a Matches,
     pub(super) repository: &'a Repository,
     pub(super) state: HisteditState,
+    /// Output of `--template`, which has begun; `None` behind its end.
+    pub(super) out: Option<Formatter>,
 }
 
 /// A changeset that is to be committed.

@@ -5,12 +5,13 @@ use super::text::{ImportedMetadata, ShownChanges};
 use super::{source, words};
 use crate::arguments::Matches;
 use crate::commands::local::commit;
+use crate::commands::local::instabilities;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, short_hex};
 use std::io::Write;
 use varve_patch::{ApplyOptions, PatchMessage, PatchNotice, split};
-use varve_repo::{DEFAULT_BRANCH, Node, Repository};
-use varve_workdir::{CommitMetadata, PatchSession, PatchedFiles, Status, WorkdirError};
+use varve_repo::{DEFAULT_BRANCH, Node, Repository, ViewFilter};
+use varve_workdir::{CommitMetadata, PatchSession, PatchedFiles, WorkdirError};
 
 /// The exit code when hunks were left out.
 const PARTIAL: u8 = 1;
@@ -88,7 +89,10 @@ impl ImportRun<'_> {
             let _ = std::fs::write(last, self.unsaved.join(&b"\n* * *\n"[..]));
         }
         self.ui.out.flush()?;
+        let view = self.repository.view_for(ViewFilter::Unfiltered)?;
+        let before = view.instabilities()?;
         self.session.finish()?;
+        instabilities::report(self.ui, self.repository, &before)?;
         for (node, parents) in &self.committed {
             self.repo.after_commit(node, parents);
         }
@@ -292,11 +296,7 @@ impl ImportRun<'_> {
             .apply_to(&parents[0], differences, &options, &mut observer);
         told?;
         let changes = changes?;
-        let status = Status {
-            modified: changes.written().cloned().collect(),
-            removed: changes.removed().cloned().collect(),
-            ..Status::default()
-        };
+        let status = self.session.status_in(&parents[0], &changes)?;
         let shown = ShownChanges {
             parents,
             branch: &branch,

@@ -4,7 +4,7 @@ use super::OPERATION;
 use super::run::RebaseRun;
 use super::{collapse, step};
 use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
-use crate::render::formatter::{Formatter, Row, Value};
+use crate::render::formatter::Formatter;
 use crate::ui::Abort;
 use varve_repo::{Node, RepoView};
 use varve_workdir::{Dirstate, RebaseState};
@@ -45,7 +45,7 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     rewrite::finish_all(whom, run.repository, &run.before, (&replacements, &end))?;
     if let Some(mut out) = out {
         out.item(run.ui)?;
-        out.data("nodechanges", node_changes(&replacements));
+        out.data("nodechanges", rewrite::node_changes(&replacements));
         out.end(run.ui)?;
     }
     forget(run, false)?;
@@ -56,33 +56,6 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
             .note(format!("{skipped} revisions have been skipped\n"))?;
     }
     Ok(())
-}
-
-/// Old changesets with the new ones in their place.
-fn node_changes(replaced: &[Replacement]) -> Value {
-    let word = |name: &str, value: Value| (name.as_bytes().to_vec(), value);
-    let node = |node: &Node| {
-        let hex = node.to_hex().to_vec();
-        Value::Shown(hex.clone(), vec![word("node", Value::Text(hex))])
-    };
-    let row = |old: &Node, new: &[Node]| {
-        let name = old.to_hex().to_vec();
-        let shown: Vec<String> = new.iter().map(Node::to_string).collect();
-        let value = Value::List(new.iter().map(node).collect());
-        Row {
-            shown: format!("{old}={}", shown.join(" ")).into_bytes(),
-            value: value.clone(),
-            parts: vec![
-                word("oldnode", Value::Text(name.clone())),
-                word("newnodes", value),
-            ],
-            name,
-        }
-    };
-    let rows = replaced
-        .iter()
-        .flat_map(|replaced| replaced.old.iter().map(|old| row(old, &replaced.new)));
-    Value::Table(rows.collect(), " ")
 }
 
 /// The changesets whose place others take.

@@ -39,16 +39,12 @@ struct MemoryRun {
 fn is_possible(run: &RebaseRun<'_>) -> Result<bool, Abort> {
     let tool = attend::tool_choice(run.config, run.matches.value("tool"))?;
     let is_seen = run.ui.verbosity.verbose || run.ui.verbosity.debug;
-    Ok(tool.merges_only_lines()
-        && !is_seen
-        && !run.repo.has_hooks()
-        && !run.matches.flag("edit")
-        && !run.collapses)
+    Ok(tool.merges_only_lines() && !is_seen && !run.repo.has_hooks() && !run.matches.flag("edit"))
 }
 
 /// Rebases the first of `order`, as many as it can; returns how many that were.
 pub(super) fn replay(run: &mut RebaseRun<'_>, order: &[Rev]) -> Result<usize, Abort> {
-    if !is_possible(run)? {
+    if run.collapses || !is_possible(run)? {
         return Ok(0);
     }
     let (memory, end) = MemoryRun::carry_out(run, order)?;
@@ -66,7 +62,8 @@ pub(super) fn replay(run: &mut RebaseRun<'_>, order: &[Rev]) -> Result<usize, Ab
     Ok(count)
 }
 
-/// `--dry-run` and `--confirm`: everything in memory, and then maybe into the store.
+/// `--dry-run` and `--confirm`: everything in memory, and then maybe into the store. With `--collapse` the changesets of the
+/// trial, one on the other, meet the same conflicts as the one that they become; that one is made in the working copy.
 pub(super) fn try_first(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     /// The exit code when there is a conflict.
     const CONFLICT: u8 = 1;
@@ -77,6 +74,7 @@ pub(super) fn try_first(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
         return Err(unseen("hooks, editors, and verbose merges"));
     }
     let order = run.order()?;
+    let before = run.targets.clone();
     let (memory, end) = MemoryRun::carry_out(run, &order)?;
     match end {
         MemoryEnd::Complete => {}
@@ -99,11 +97,32 @@ pub(super) fn try_first(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     if !run.ui.confirm("apply changes")? {
         return Ok(0);
     }
+    if run.collapses {
+        drop(memory);
+        run.targets = before;
+        run.left_at = None;
+        return collapse_tried(run, &order);
+    }
     if memory.store(run)? {
         run.save()?;
     }
     finish::finish(run)?;
     Ok(0)
+}
+
+/// Makes one changeset of those that a trial has shown already.
+fn collapse_tried(run: &mut RebaseRun<'_>, order: &[Rev]) -> Result<u8, Abort> {
+    run.begin_steps()?;
+    let was_quiet = std::mem::replace(&mut run.ui.verbosity.quiet, true);
+    let merged = order.iter().try_for_each(|rev| {
+        if !run.print_done(*rev)? {
+            step::rebase(run, *rev)?;
+            run.save()?;
+        }
+        Ok(())
+    });
+    run.ui.verbosity.quiet = was_quiet;
+    merged.and_then(|()| finish::finish(run)).map(|()| 0)
 }
 
 impl MemoryRun {
@@ -165,6 +184,10 @@ impl MemoryRun {
             }
             Replayed::NeedsWorkingCopy => return Ok(MemoryEnd::NeedsStore),
         };
+        if run.collapses && plan.has_copies() {
+            // Where nothing is committed between them, later changesets merge the copy once more.
+            return Ok(MemoryEnd::NeedsStore);
+        }
         announce(run, &shown, &plan.merged)?;
         self.commit(run, &plan, rev, &shown)?;
         Ok(MemoryEnd::Complete)
@@ -199,6 +222,11 @@ impl MemoryRun {
             None => step::branch(run, &view, &old, parent)?,
         };
         let is_empty = plan.is_unchanged() && branch.is_same_as_parent && second.is_null();
+        if is_empty && run.collapses {
+            run.left_at = Some(parent);
+            run.targets.done.insert(rev, Some(parent));
+            return Ok(());
+        }
         if is_empty && !step::keeps_empty(run)? {
             return run.skip(rev, parent, shown);
         }

@@ -173,7 +173,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 /// Rebases what the options name.
 fn begin(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     let matches = run.matches;
-    let may_be_dirty = run.is_in_memory() && !run.collapses;
+    let may_be_dirty = run.is_in_memory() && (!run.collapses || matches.flag("dry-run"));
     unfinished::refuse(run.repository)?;
     if !may_be_dirty {
         commit::refuse_changes(run.ui, run.repository)?;

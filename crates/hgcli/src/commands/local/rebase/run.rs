@@ -134,8 +134,8 @@ impl<'a> RebaseRun<'a> {
         Ok(state.write(self.repository)?)
     }
 
-    /// Rebases all that is still to come, and ends the old changesets.
-    pub(super) fn rebase_all(&mut self) -> Result<u8, Abort> {
+    /// Leaves what a later call needs to go on, before the first changeset is merged.
+    pub(super) fn begin_steps(&mut self) -> Result<(), Abort> {
         if !self.config.evolution()?.markers && !self.keeps {
             self.repo
                 .refuse_hooks("rebase", crate::commands::local::strip::UNCALLED_HOOKS)?;
@@ -147,6 +147,12 @@ impl<'a> RebaseRun<'a> {
         if self.collapses {
             collapse::keep_message(self)?;
         }
+        Ok(())
+    }
+
+    /// Rebases all that is still to come, and ends the old changesets.
+    pub(super) fn rebase_all(&mut self) -> Result<u8, Abort> {
+        self.begin_steps()?;
         let order = self.order()?;
         let mut at = 0;
         while at < order.len() {

@@ -3,17 +3,20 @@
 
 mod described;
 mod effects;
+mod node_changes;
 pub(crate) mod refusal;
 mod strip;
 
 pub(crate) use described::described;
+pub(crate) use node_changes::node_changes;
 pub(crate) use strip::{backup_purpose, strip};
 
 use crate::commands::local::commit::metadata;
+use crate::commands::local::instabilities;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
-use varve_repo::{Instabilities, LockKind, NewMarker, Node, Repository, Rev, ViewFilter};
+use varve_repo::{LockKind, NewMarker, Node, Repository, ViewFilter};
 use varve_workdir::RecommittedChangeset;
 
 /// Changesets that others take the place of.
@@ -152,7 +155,7 @@ pub(crate) fn finish_all(
         )?;
     }
     repo.refresh();
-    report_instabilities(ui, repository, &unstable)
+    instabilities::report(ui, repository, &unstable)
 }
 
 /// One changeset and what stands in its place, by any command.
@@ -205,29 +208,6 @@ pub(crate) fn add_markers(
     let mut transaction = repository.transaction(lock, name)?;
     transaction.add_markers(&markers)?;
     Ok(transaction.finish()?)
-}
-
-/// Warns of changesets that have become unstable.
-pub(crate) fn report_instabilities(
-    ui: &mut Ui,
-    repository: &Repository,
-    before: &Instabilities,
-) -> Result<(), Abort> {
-    let after = repository
-        .view_for(ViewFilter::Unfiltered)?
-        .instabilities()?;
-    let count = |of: fn(&Instabilities) -> &std::collections::BTreeSet<Rev>| {
-        of(&after).len().saturating_sub(of(before).len())
-    };
-    let counts = [
-        (count(|of| &of.orphans), "orphan"),
-        (count(|of| &of.content_divergent), "content-divergent"),
-        (count(|of| &of.phase_divergent), "phase-divergent"),
-    ];
-    for (count, name) in counts.into_iter().filter(|(count, _)| *count > 0) {
-        ui.warn(format!("{count} new {name} changesets\n"))?;
-    }
-    Ok(())
 }
 
 /// Says with `--verbose` how the files of a changeset came onto the new parent.

@@ -132,6 +132,7 @@ fn context(view: &RepoView) -> QueryContext<'_> {
     let root = Path::new("/").join(view.root());
     QueryContext {
         bundled_from: None,
+        preferred: None,
         new_commit_phase: Phase::Draft,
         view,
         parents: Vec::new(),
