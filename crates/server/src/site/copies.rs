@@ -33,19 +33,23 @@ pub(super) async fn limit_copies(halves: Arc<Halves>) {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum CopyKind {
     Database,
     Repository,
 }
 
 fn remove_copies(halves: &Halves, limit: u64) {
-    let mut copies: Vec<(Kind, CopyUse)> = Vec::new();
+    let mut copies: Vec<(CopyKind, CopyUse)> = Vec::new();
     if let Some(logs) = halves.couch.databases.logs() {
-        copies.extend(logs.copies().into_iter().map(|copy| (Kind::Database, copy)));
+        copies.extend(
+            logs.copies()
+                .into_iter()
+                .map(|copy| (CopyKind::Database, copy)),
+        );
     }
     if let Some(repositories) = &halves.hg_logs {
         let found = repositories.logs().copies().into_iter();
-        copies.extend(found.map(|copy| (Kind::Repository, copy)));
+        copies.extend(found.map(|copy| (CopyKind::Repository, copy)));
     }
     let mut room: u64 = copies.iter().map(|(_, copy)| copy.bytes).sum();
     copies.sort_by_key(|(_, copy)| copy.last_use);
@@ -54,8 +58,8 @@ fn remove_copies(halves: &Halves, limit: u64) {
             break;
         }
         let is_gone = match kind {
-            Kind::Database => halves.couch.databases.drop_copy(&copy.name),
-            Kind::Repository => {
+            CopyKind::Database => halves.couch.databases.drop_copy(&copy.name),
+            CopyKind::Repository => {
                 let repositories = halves.hg_logs.as_ref();
                 repositories.is_some_and(|repositories| repositories.drop_copy(&copy.name))
             }

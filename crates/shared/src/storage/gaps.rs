@@ -43,7 +43,7 @@ struct GapState {
 
 #[derive(Debug)]
 struct FileGaps {
-    place: Place,
+    place: GapPlace,
     /// Not empty.
     gaps: Vec<Gap>,
     file: Arc<GapFile>,
@@ -51,9 +51,9 @@ struct FileGaps {
 
 /// The way to a file that is to be filled.
 #[derive(Debug)]
-enum Place {
+enum GapPlace {
     Named(PathBuf),
-    /// It may have no name any more, but readers.
+    /// An open file, which may have no name any more, but readers.
     Open(Arc<dyn StorageFile>),
 }
 
@@ -107,7 +107,7 @@ impl Gaps {
             state.next_id
         });
         let file = state.files.entry(id).or_insert_with(|| FileGaps {
-            place: Place::Named(path.to_owned()),
+            place: GapPlace::Named(path.to_owned()),
             gaps: Vec::new(),
             file: Arc::new(GapFile {
                 id,
@@ -199,8 +199,8 @@ impl Gaps {
                 continue;
             }
             let file = match &gaps.place {
-                Place::Named(path) => self.local.open(path, OpenMode::Append)?,
-                Place::Open(file) => Arc::clone(file),
+                GapPlace::Named(path) => self.local.open(path, OpenMode::Append)?,
+                GapPlace::Open(file) => Arc::clone(file),
             };
             for gap in gaps.gaps.iter().filter(|gap| gap.run.segment == *segment) {
                 let begin = usize::try_from(gap.run.offset).unwrap_or(usize::MAX);
@@ -306,11 +306,11 @@ impl GapState {
 
     fn keep_open(&mut self, local: &dyn Storage, top: &Path) -> Result<(), StorageError> {
         for gaps in self.files.values_mut() {
-            if let Place::Named(path) = &gaps.place
+            if let GapPlace::Named(path) = &gaps.place
                 && path.starts_with(top)
                 && Arc::strong_count(&gaps.file) > 1
             {
-                gaps.place = Place::Open(local.open(path, OpenMode::Append)?);
+                gaps.place = GapPlace::Open(local.open(path, OpenMode::Append)?);
             }
         }
         Ok(())
@@ -356,7 +356,7 @@ impl GapState {
     fn remove(&mut self, top: &Path) {
         let removed = self.ids.extract_if(|path, _| path.starts_with(top));
         for (_, id) in removed {
-            let is_named = |gaps: &FileGaps| matches!(gaps.place, Place::Named(_));
+            let is_named = |gaps: &FileGaps| matches!(gaps.place, GapPlace::Named(_));
             if self.files.get(&id).is_some_and(is_named) {
                 self.files.remove(&id);
             }
@@ -374,7 +374,7 @@ impl GapState {
         for (path, id) in moved {
             let Some(to) = renamed(&path) else { continue };
             if let Some(gaps) = self.files.get_mut(&id)
-                && let Place::Named(name) = &mut gaps.place
+                && let GapPlace::Named(name) = &mut gaps.place
             {
                 name.clone_from(&to);
             }
