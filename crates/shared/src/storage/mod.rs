@@ -232,6 +232,11 @@ impl SharedStorage {
         self.shared.transaction_ended.notify_all();
     }
 
+    /// True from the beginning of a transaction to its end.
+    pub fn is_in_transaction(&self) -> bool {
+        self.shared.journal.lock().is_in_transaction()
+    }
+
     /// Returns once no change of a file that `is_seen` names is only in the copy: what a reader has seen before the call is in the
     /// log then.
     ///
