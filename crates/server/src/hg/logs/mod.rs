@@ -67,9 +67,12 @@ struct RepositoryLog {
 impl Resource for RepositoryLog {}
 
 impl RepositoryLog {
-    /// True if it need not be opened anew, or its log be taken over or given up.
+    /// True if it need not be opened anew, or its log be taken over or given up. A push that is under way keeps the log, and must not
+    /// hold up reads.
     fn is_good(&self, is_writer: bool) -> bool {
-        self.log.is_usable() && self.log.is_owner() == is_writer
+        let is_owner = self.log.is_owner();
+        let is_placed = is_owner == is_writer || (is_owner && self.log.is_in_transaction());
+        self.log.is_usable() && is_placed
     }
 
     fn is_there(&self) -> Result<bool, SharedError> {
@@ -214,14 +217,11 @@ impl RepositoryLogs {
         self.open.insert(name, opened)
     }
 
-    /// Gives up the logs of repositories that other servers should write; pushes that are under way end before.
-    fn hand_over(&self) {
-        for open in self.open.values() {
-            if open.log.is_owner() && !self.logs.view().writes(&open.name) {
-                // A failure is found again by the next request.
-                let _ = open.log.release();
-            }
-        }
+    /// Repositories that this server writes, and other ones should.
+    fn misplaced(&self) -> Vec<Arc<RepositoryLog>> {
+        let mut open = self.open.values();
+        open.retain(|open| open.log.is_owner() && !self.logs.view().writes(&open.name));
+        open
     }
 
     /// Removes the local copy of a repository that nothing uses. Returns true if it is gone.
@@ -230,16 +230,20 @@ impl RepositoryLogs {
         self.logs.drop_copy(name)
     }
 
-    /// Commits everything that is left. To be called when nothing works any more.
+    /// Commits everything that is left but unfinished pushes. To be called when the server ends.
     pub(crate) fn close(&self) {
         for open in self.open.values() {
-            // Nothing that was acknowledged is left.
-            let _ = open.log.release();
+            // A push may wait for a hook that never ends.
+            if !open.log.is_in_transaction() {
+                // Nothing that was acknowledged is left.
+                let _ = open.log.release();
+            }
         }
     }
 }
 
-/// Hands repositories over whenever the servers of the store have changed, until the server stops.
+/// Hands repositories over whenever the servers of the store have changed, until the server stops. Pushes that are under way end
+/// before.
 pub(crate) async fn maintain(logs: Arc<RepositoryLogs>) {
     let mut view = logs.logs.view().watch();
     let stopped = logs.server.stopped();
@@ -251,13 +255,11 @@ pub(crate) async fn maintain(logs: Arc<RepositoryLogs>) {
             },
             () = &mut stopped => return,
         }
-        let (pool, of) = (logs.server.executor.pushes.clone(), Arc::clone(&logs));
-        let work = move || {
-            of.hand_over();
-            Ok(())
-        };
-        // What is not done is done after the next change.
-        let _ = blocking(&pool, work).await;
+        for open in logs.misplaced() {
+            let pool = logs.server.executor.pushes.clone();
+            // One waits for a push, and the others do not. A failure is found again by the next request.
+            tokio::spawn(async move { blocking(&pool, move || Ok(open.log.release()?)).await });
+        }
     }
 }
 
