@@ -234,15 +234,23 @@ impl<'a> Engine<'a> {
     /// The node with a name, or with a beginning that no other [`QueryContext::preferred`] changeset has.
     fn looked_up(&self, name: &[u8]) -> Result<Node, LookupError> {
         let found = self.view().lookup(name);
-        let (Err(LookupError::Ambiguous(_)), Some(preferred)) = (&found, &self.context.preferred)
-        else {
+        let Err(LookupError::Ambiguous(_)) = found else {
             return found;
         };
-        let nodes = preferred.iter().map(|rev| self.changelog().node(*rev));
-        let mut matching = nodes.filter(|node| node.to_hex().starts_with(prefix_digits(name)));
+        let preferred = self.preferred_with(prefix_digits(name));
+        preferred.map_or(found, |rev| Ok(self.changelog().node(rev)))
+    }
+
+    /// The only [`QueryContext::preferred`] changeset whose node begins with these digits.
+    pub(crate) fn preferred_with(&self, digits: &[u8]) -> Option<Rev> {
+        let preferred = self.context.preferred.iter().flat_map(|it| it.iter());
+        let mut matching = preferred.filter(|rev| {
+            let node = self.changelog().node(**rev);
+            node.to_hex().starts_with(digits)
+        });
         match (matching.next(), matching.next()) {
-            (Some(only), None) => Ok(only),
-            _ => found,
+            (Some(only), None) => Some(*only),
+            _ => None,
         }
     }
 

@@ -206,7 +206,8 @@ pub(super) fn id(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set
             PrefixMatch::None if Node::null_begins_with(prefix) => Some(None),
             PrefixMatch::One(_) if is_working_prefix(prefix) => return Ok(Set::empty()),
             PrefixMatch::One(rev) if !Node::null_begins_with(prefix) => Some(Some(rev)),
-            PrefixMatch::One(_) | PrefixMatch::Ambiguous | PrefixMatch::None => None,
+            PrefixMatch::Ambiguous => engine.preferred_with(prefix).map(Some),
+            PrefixMatch::One(_) | PrefixMatch::None => None,
         },
     };
     // Every node of a changeset that begins so makes the beginning ambiguous.
