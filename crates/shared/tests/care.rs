@@ -147,6 +147,25 @@ fn garbage_goes_and_the_retention_time_stays() {
 }
 
 #[test]
+fn a_copy_finds_what_it_has_not_fetched_in_the_segments_of_newer_checkpoints() {
+    let setup = Setup::new(LogOptions {
+        segment_bytes: 10_000,
+        ..options()
+    });
+    grow(&setup, 8);
+    let copy = setup.open("db");
+    let before = setup.objects("db/segment/");
+    // Each checkpoint stores the file whole again, as it has become much longer.
+    grow(&setup, 16);
+    copy.ensure_current().unwrap();
+    age(&setup);
+    assert!(collect(&setup).segments > 0);
+    let left = setup.objects("db/segment/");
+    assert!(before.iter().any(|old| !left.contains(old)));
+    assert_eq!(contents(&copy, "x"), contents(&setup.open("db"), "x"));
+}
+
+#[test]
 fn imports_store_what_the_log_has_not() {
     let setup = Setup::new(options());
     let mut first: Vec<u8> = (0..1234_u32).map(|n| (n % 251) as u8).collect();
