@@ -301,13 +301,20 @@ fn the_catalog_lists_logs_and_a_late_removal_concerns_no_later_entry() {
     let clock = Arc::new(SystemClock::default());
     let catalog = Catalog::new(Arc::clone(&setup.store), Arc::clone(&clock) as _);
     let (one, other) = (LogId::new("a/b").unwrap(), LogId::new("a").unwrap());
-    assert!(catalog.logs().unwrap().is_empty());
+    assert!(catalog.logs("").unwrap().is_empty());
     let first = catalog.add(&one).unwrap();
     let above = catalog.add(&other).unwrap();
     assert_eq!(catalog.entries(&one).unwrap(), std::slice::from_ref(&first));
     assert_eq!(catalog.entries(&other).unwrap(), [above]);
-    let listed = catalog.logs().unwrap().into_iter().collect::<Vec<_>>();
-    assert_eq!(listed, ["a", "a/b"]);
+    let listed = |directory: &str| {
+        let logs = catalog.logs(directory).unwrap().into_iter();
+        logs.collect::<Vec<_>>()
+    };
+    assert_eq!(listed(""), ["a", "a/b"]);
+    assert_eq!(
+        (listed("a/"), listed("b/").len()),
+        (vec!["a".to_owned(), "a/b".to_owned()], 0)
+    );
     catalog.remove(std::slice::from_ref(&first)).unwrap();
     let second = catalog.add(&one).unwrap();
     catalog.remove(&[first]).unwrap();

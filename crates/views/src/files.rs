@@ -29,7 +29,7 @@ pub(crate) fn copy_path(path: &Path) -> PathBuf {
     beside(path, COPY)
 }
 
-/// Where the file of another process stands while it is fetched.
+/// Path of another process's file while it is fetched.
 pub(crate) fn fetched_path(path: &Path) -> PathBuf {
     beside(path, FETCHED)
 }

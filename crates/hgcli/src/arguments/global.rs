@@ -54,10 +54,10 @@ pub const GLOBAL: &[Flag] = &[
     ),
 ];
 
-/// Where options count that are needed to read the configuration.
+/// Places of a command line in which options count that are needed to read the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EarlyPlace {
-    /// Wherever they stand.
+    /// All places.
     Anywhere,
     /// Before all arguments that are no global options (`HGPLAIN=+strictflags`), so that values from elsewhere that stand
     /// behind are never taken for them.

@@ -65,7 +65,7 @@ pub fn run_call(session: &Arc<Session>, arguments: &[Vec<u8>]) -> u8 {
     }
 }
 
-/// Where options count before the command is known, as `HGPLAIN` says.
+/// Places in which options count before the command is known, as `HGPLAIN` says.
 fn early_place() -> EarlyPlace {
     match environment::has_strict_flags() {
         true => EarlyPlace::First,

@@ -90,7 +90,7 @@ pub(super) struct LoggedRepository {
     log: SharedStorage,
     /// The local copy, which is there as long as this.
     _copy: Arc<CopyDirectory>,
-    /// Where bodies of pushes are spooled.
+    /// Directory of bodies of pushes on their way in.
     spool: PathBuf,
 }
 

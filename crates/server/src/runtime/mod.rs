@@ -5,6 +5,8 @@ mod cluster_view;
 mod context;
 mod copies;
 mod couch_counters;
+#[cfg(test)]
+pub(crate) mod counting_store;
 pub(crate) mod dirty;
 #[allow(dead_code, reason = "pools are watched by tests only, so far")]
 mod executor;

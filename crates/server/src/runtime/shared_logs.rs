@@ -38,6 +38,8 @@ pub(crate) struct SharedLogs {
 /// A kind of things with logs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogKind {
+    /// Begin of the names of its logs, up to a slash.
+    pub(crate) directory: &'static str,
     /// The log of a thing with this name.
     pub(crate) log_of: fn(&str) -> Result<LogId, SharedError>,
     /// The name of the thing that a log belongs to; `None` for logs of other kinds.
@@ -109,7 +111,7 @@ impl SharedLogs {
     /// # Errors
     /// Errors of the store.
     pub(crate) fn names(&self) -> Result<Vec<String>, SharedError> {
-        let logs = self.catalog.logs()?;
+        let logs = self.catalog.logs(self.kind.directory)?;
         Ok(logs
             .iter()
             .filter_map(|log| (self.kind.name_of)(log))

@@ -86,12 +86,13 @@ impl Catalog {
         Ok(())
     }
 
-    /// Names of all logs with an entry, in order.
+    /// Names of all logs with an entry below a directory, such as `databases/`, in order; without one, of all. One request for
+    /// about a thousand of them.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn logs(&self) -> Result<BTreeSet<String>, SharedError> {
-        let found = self.store.list(CATALOG)?;
+    pub fn logs(&self, directory: &str) -> Result<BTreeSet<String>, SharedError> {
+        let found = self.store.list(&format!("{CATALOG}{directory}"))?;
         let names = found.iter().filter_map(|object| {
             let (log, _) = object.key.strip_prefix(CATALOG)?.rsplit_once('/')?;
             Some(log.to_owned())

@@ -14,6 +14,9 @@ use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 /// Files that stay open for the next append, at most.
 const OPEN_FILES: usize = 16;
 
+/// Bytes of a segment at most, as of any object. No file gets room for more, whatever a record claims.
+const LONGEST_SEGMENT: u64 = 64 << 20;
+
 /// Changes a local directory as records say.
 #[derive(Debug)]
 pub(crate) struct LocalCopy {
@@ -97,6 +100,15 @@ impl LocalCopy {
         (at, run): (u64, FileRun),
         wanted_by: &str,
     ) -> Result<(), SharedError> {
+        if run.len > LONGEST_SEGMENT {
+            return Err(SharedError::damaged(
+                wanted_by,
+                "it names a range that is longer than any segment",
+            ));
+        }
+        if run.len == 0 {
+            return Ok(());
+        }
         if self.is_lazy && file.extend(at.saturating_add(run.len))? {
             self.gaps.add(path, at, run);
             return Ok(());
@@ -229,3 +241,6 @@ impl LocalCopy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! [`Storage`] whose syncs are records of a log.
 //!
 //! All changes go to a local copy at once and are noted in a journal; a sync makes one record of the journal. A local copy
-//! is a cache: it is made anew when the log is opened, and is given up when a commit fails.
+//! is a cache: it is made anew when the log is opened, and is given up when a commit fails. Its bytes come when they are read.
 
 mod checkpoint;
 mod commit;
@@ -10,15 +10,16 @@ mod gaps;
 mod journal;
 mod lazy_file;
 mod local_copy;
+mod seam;
 mod segment;
+mod transaction;
 
 use crate::clock::Clock;
 use crate::error::SharedError;
 use crate::file_table::FileTable;
-use crate::format::{Operation, RecordBody};
+use crate::format::RecordBody;
 use crate::log::{Appended, Cursor, Log, LogId, LogOptions, Opened};
 use crate::store::ObjectStore;
-use file::SharedFile;
 use gaps::Gaps;
 use journal::Journal;
 use parking_lot::{Condvar, Mutex};
@@ -26,9 +27,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime};
-use varve_base::storage::{Entry, EntryKind};
-use varve_base::{OpenMode, Storage, StorageError, StorageFile};
+use std::time::Instant;
+use varve_base::{Storage, StorageError};
 
 pub(crate) use checkpoint::announce;
 pub(crate) use commit::to_segments;
@@ -218,49 +218,6 @@ impl SharedStorage {
         self.shared.gaps.fill_all()
     }
 
-    /// Begins a transaction: until [`SharedStorage::end_transaction`], syncs make no record, so that all that is changed meanwhile is in
-    /// the one of the first sync behind it, and no record of another process changes the copy. The log is not given up before.
-    pub fn begin_transaction(&self) {
-        // Records that are being applied come before it.
-        let _end = self.shared.end.lock();
-        self.shared.journal.lock().set_in_transaction(true);
-    }
-
-    /// Ends a transaction, of which nothing is in the log before the next sync; nothing happens where none was begun.
-    pub fn end_transaction(&self) {
-        self.shared.journal.lock().set_in_transaction(false);
-        self.shared.transaction_ended.notify_all();
-    }
-
-    /// True from the beginning of a transaction to its end.
-    pub fn is_in_transaction(&self) -> bool {
-        self.shared.journal.lock().is_in_transaction()
-    }
-
-    /// Returns once no change of a file that `is_seen` names is only in the copy: what a reader has seen before the call is in the
-    /// log then.
-    ///
-    /// # Errors
-    /// As of a commit: what the reader has seen may never be in the log.
-    pub fn settle(&self, is_seen: impl Fn(&Path) -> bool) -> Result<(), SharedError> {
-        let shared = &self.shared;
-        loop {
-            let mut journal = shared.journal.lock();
-            if !journal.changes(&is_seen) {
-                break;
-            }
-            if journal.is_in_transaction() {
-                shared.transaction_ended.wait(&mut journal);
-                continue;
-            }
-            drop(journal);
-            shared.commit()?;
-        }
-        // A commit may be on its way.
-        let _end = shared.end.lock();
-        shared.ensure_usable()
-    }
-
     /// Commits everything and gives the log up, so that another process can take it over without a commit of this one being
     /// refused. This process follows the log from then on. Does nothing if it is not the owner.
     ///
@@ -320,13 +277,6 @@ impl Shared {
         Ok(())
     }
 
-    fn wait_for_transaction(&self) {
-        let mut journal = self.journal.lock();
-        while journal.is_in_transaction() {
-            self.transaction_ended.wait(&mut journal);
-        }
-    }
-
     /// Applies all records up to the end of the log.
     fn follow(&self, end: &mut LogEnd) -> Result<(), SharedError> {
         loop {
@@ -383,27 +333,6 @@ impl Shared {
             }
         }
     }
-
-    /// Changes the local copy, and notes the change for the next commit.
-    fn change<T>(
-        &self,
-        op: &'static str,
-        path: &Path,
-        operation: impl FnOnce() -> Operation,
-        local: impl FnOnce() -> Result<T, StorageError>,
-    ) -> Result<T, StorageError> {
-        let mut journal = self.journal.lock();
-        journal.ensure_writable(&self.log.id, op, path)?;
-        let operation = operation();
-        if !operation.has_plain_paths() {
-            let (path, source) = (path.to_owned(), io::ErrorKind::InvalidFilename.into());
-            return Err(StorageError::Io { op, path, source });
-        }
-        let done = self.gaps.change(&operation, local);
-        let done = done.map_err(|error| as_storage_error(op, path, error))?;
-        journal.push(operation);
-        Ok(done)
-    }
 }
 
 /// An error of a shared storage as one of the seam.
@@ -414,113 +343,5 @@ fn as_storage_error(op: &'static str, path: &Path, error: SharedError) -> Storag
             let (path, source) = (path.to_owned(), io::Error::other(error));
             StorageError::Io { op, path, source }
         }
-    }
-}
-
-impl Storage for SharedStorage {
-    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
-        let shared = &self.shared;
-        let opened = match mode {
-            OpenMode::Read => return shared.gaps.open(path),
-            OpenMode::Append => shared.gaps.wrap(path, shared.local.open(path, mode)?),
-            OpenMode::CreateNew => {
-                let create = || Operation::Create(path.to_owned());
-                shared.change("create", path, create, || shared.local.open(path, mode))?
-            }
-        };
-        let name = shared.journal.lock().name_handle(path);
-        Ok(Arc::new(SharedFile::new(opened, Arc::clone(shared), name)))
-    }
-
-    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
-        self.shared.local.kind(path)
-    }
-
-    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
-        self.shared.local.file_len(path)
-    }
-
-    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError> {
-        self.shared.local.modified(directory)
-    }
-
-    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
-        self.shared.local.list(directory)
-    }
-
-    fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
-        let local = &self.shared.local;
-        if local.kind(directory)? == Some(EntryKind::Directory) {
-            return Ok(());
-        }
-        let operation = || Operation::CreateDirectory(directory.to_owned());
-        let make = || local.create_directory(directory);
-        self.shared
-            .change("create directory", directory, operation, make)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        let operation = || Operation::Rename {
-            from: from.to_owned(),
-            to: to.to_owned(),
-        };
-        let rename = || self.shared.local.rename(from, to);
-        self.shared.change("rename", from, operation, rename)
-    }
-
-    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
-        let operation = || Operation::Exchange {
-            one: one.to_owned(),
-            other: other.to_owned(),
-        };
-        let exchange = || self.shared.local.exchange(one, other);
-        self.shared.change("exchange", one, operation, exchange)
-    }
-
-    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
-        let operation = || Operation::RemoveTree(directory.to_owned());
-        let remove = || self.shared.local.remove_tree(directory);
-        self.shared.change("remove", directory, operation, remove)
-    }
-
-    fn sync_tree(&self, directory: &Path) -> Result<(), StorageError> {
-        self.sync_directory(directory)
-    }
-
-    fn remove(&self, path: &Path) -> Result<(), StorageError> {
-        let operation = || Operation::Remove(path.to_owned());
-        let remove = || self.shared.local.remove(path);
-        self.shared.change("remove", path, operation, remove)
-    }
-
-    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        let operation = || Operation::Link {
-            from: from.to_owned(),
-            to: to.to_owned(),
-        };
-        let link = || self.shared.local.link(from, to);
-        self.shared.change("link", from, operation, link)
-    }
-
-    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
-        let operation = || Operation::Symlink {
-            target: target.to_owned(),
-            path: path.to_owned(),
-        };
-        let create = || self.shared.local.create_symlink(target, path);
-        self.shared.change("create", path, operation, create)
-    }
-
-    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
-        self.shared.local.read_symlink(path)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
-        let done = self.shared.commit();
-        done.map_err(|error| as_storage_error("sync", directory, error))
-    }
-
-    fn free_bytes(&self, directory: &Path) -> Result<Option<u64>, StorageError> {
-        self.shared.local.free_bytes(directory)
     }
 }

@@ -12,6 +12,7 @@ const LOG_PREFIX: &str = "databases/db-";
 
 /// Databases as things with logs.
 pub(crate) const KIND: LogKind = LogKind {
+    directory: "databases/",
     log_of,
     name_of: database_of,
     mark: FILE,

@@ -10,7 +10,7 @@ use crate::hg::listing::{about, is_shown};
 use crate::hg::page::{self, ListedRepository};
 use crate::{Answer, Failure, Request};
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,13 +29,12 @@ pub(super) struct KnownConfigs(Mutex<HashMap<String, (Instant, Arc<RepositoryCon
 
 pub(super) fn answer(
     logs: &RepositoryLogs,
-    request: &Request,
-    user: &UserContext,
+    names: &BTreeSet<String>,
+    (request, user): (&Request, &UserContext),
 ) -> Result<Answer, Failure> {
-    let names = logs.names(Instant::now())?;
     logs.configs.0.lock().retain(|name, _| names.contains(name));
     let mut listed = Vec::new();
-    for name in names.iter() {
+    for name in names {
         let path = name.strip_prefix(NAME_PREFIX).unwrap_or(name);
         let found = ServedRepository::in_log(path);
         // One whose rights are not known is shown to no reader.

@@ -41,10 +41,12 @@ pub(crate) struct RepositoryLogs {
     logs: Arc<SharedLogs>,
     settings: HgServer,
     title: String,
-    /// Where bodies of pushes are spooled.
+    /// Directory of bodies of pushes on their way in.
     spool: PathBuf,
     open: Registry<RepositoryLog>,
     names: Mutex<Option<KnownNames>>,
+    /// Held by the request that lists the names, or reads configurations for a list of the repositories.
+    listing: tokio::sync::Mutex<()>,
     configs: KnownConfigs,
 }
 
@@ -98,6 +100,12 @@ fn name_of(segments: &[String]) -> String {
     segments.join("/")
 }
 
+/// A path, and what is left of it without its last segments, the longest first.
+fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.rmatch_indices('/').map(|(end, _)| end);
+    [path.len()].into_iter().chain(ends).map(|end| &path[..end])
+}
+
 impl RepositoryLogs {
     /// The repositories of the directory's shared store; `None` if it has none.
     ///
@@ -121,6 +129,7 @@ impl RepositoryLogs {
             spool: directory.path.clone(),
             open: Registry::new(IDLE_REPOSITORIES),
             names: Mutex::default(),
+            listing: tokio::sync::Mutex::new(()),
             configs: KnownConfigs::default(),
         }))
     }
@@ -129,12 +138,30 @@ impl RepositoryLogs {
         &self.logs
     }
 
-    /// Names that were listed after `since`.
-    fn names(&self, since: Instant) -> Result<Arc<BTreeSet<String>>, SharedError> {
+    /// Names that were listed after `since`, if that is so.
+    fn known_names(&self, since: Instant) -> Option<Arc<BTreeSet<String>>> {
         let known = self.names.lock().clone();
-        if let Some(known) = known.filter(|known| known.listed >= since) {
-            return Ok(known.names);
+        let known = known.filter(|known| known.listed >= since);
+        known.map(|known| known.names)
+    }
+
+    /// Lists the names. One request does that for all that wait for it as futures.
+    async fn list_names(
+        self: &Arc<Self>,
+        since: Instant,
+    ) -> Result<Arc<BTreeSet<String>>, Failure> {
+        if let Some(names) = self.known_names(since) {
+            return Ok(names);
         }
+        let _listing = self.listing.lock().await;
+        if let Some(names) = self.known_names(since) {
+            return Ok(names);
+        }
+        let (reads, of) = (&self.server.executor.reads, Arc::clone(self));
+        blocking(reads, move || Ok(of.read_names()?)).await
+    }
+
+    fn read_names(&self) -> Result<Arc<BTreeSet<String>>, SharedError> {
         let listed = Instant::now();
         let names = Arc::new(self.logs.names()?.into_iter().collect::<BTreeSet<_>>());
         let known = KnownNames {
@@ -146,17 +173,17 @@ impl RepositoryLogs {
     }
 
     /// The repository with the longest name that the path begins with, brought to the end of its log.
-    fn find(&self, segments: &[String]) -> Result<Option<Arc<RepositoryLog>>, SharedError> {
+    async fn find(self: &Arc<Self>, path: &str) -> Result<Option<Arc<RepositoryLog>>, Failure> {
         let called = Instant::now();
         // Both looks are the same where the system has not run for long.
         let recently = called.checked_sub(NAMES_LAST).unwrap_or(called);
         for since in [recently, called] {
-            let names = self.names(since)?;
-            let paths = (2..=segments.len())
-                .rev()
-                .map(|end| name_of(&segments[..end]));
-            for name in paths.filter(|name| names.contains(name)) {
-                if let Some(open) = self.current(&name)? {
+            let names = self.list_names(since).await?;
+            let named = prefixes(path).filter(|prefix| names.contains(*prefix));
+            for name in named.map(str::to_owned).collect::<Vec<_>>() {
+                let (reads, of) = (&self.server.executor.reads, Arc::clone(self));
+                let current = blocking(reads, move || Ok(of.current(&name)?));
+                if let Some(open) = current.await? {
                     return Ok(Some(open));
                 }
             }
@@ -166,8 +193,7 @@ impl RepositoryLogs {
 
     /// The repository as it is at the end of its log; `None` if it is there no more.
     fn current(&self, name: &str) -> Result<Option<Arc<RepositoryLog>>, SharedError> {
-        let is_writer = || self.logs.view().writes(name);
-        if let Some(open) = self.open.get(name).filter(|open| open.is_good(is_writer())) {
+        if let Some(open) = self.good(name) {
             match open.log.ensure_current() {
                 Ok(()) if open.is_there()? => return Ok(Some(open)),
                 Err(error) if !error.must_reopen() => return Err(error),
@@ -176,18 +202,32 @@ impl RepositoryLogs {
             }
         }
         self.open.exclusively(name, || {
-            let known = self.open.get(name);
-            if let Some(open) = known.filter(|open| open.is_good(is_writer())) {
-                return Ok(open.is_there()?.then_some(open));
-            }
-            match self.logs.find(name)?.and_then(|_| self.logs.opened(name)) {
-                Some(log) => Ok(Some(self.keep(name, log))),
-                None => {
+            let open = match self.good(name) {
+                Some(open) => open,
+                None => match self.logs.find(name)?.and_then(|_| self.logs.opened(name)) {
+                    Some(log) => self.keep(name, log),
+                    None => {
+                        self.open.forget(name);
+                        return Ok(None);
+                    }
+                },
+            };
+            // It may have been opened before this call, and another process may have taken over from an owner.
+            if let Err(error) = open.log.ensure_current() {
+                if error.must_reopen() {
                     self.open.forget(name);
-                    Ok(None)
+                    self.logs.retire(name);
                 }
+                return Err(error);
             }
+            Ok(open.is_there()?.then_some(open))
         })
+    }
+
+    /// The repository, if it is open as it should be.
+    fn good(&self, name: &str) -> Option<Arc<RepositoryLog>> {
+        let is_writer = self.logs.view().writes(name);
+        self.open.get(name).filter(|open| open.is_good(is_writer))
     }
 
     /// Keeps a repository open, unless it is already.
@@ -276,9 +316,7 @@ pub(crate) async fn route(
         return list(logs, request, user).await;
     }
     let reads = logs.server.executor.reads.clone();
-    let (of, segments) = (Arc::clone(&logs), request.segments.clone());
-    let found = blocking(&reads, move || Ok(of.find(&segments)?)).await?;
-    let Some(open) = found else {
+    let Some(open) = logs.find(&name_of(&request.segments)).await? else {
         let name = name_of(&request.segments[1..]);
         return Ok(no_repository(&request, &name));
     };
@@ -299,6 +337,12 @@ pub(crate) async fn list(
     request: Request,
     user: UserContext,
 ) -> Result<Answer, Failure> {
-    let reads = logs.server.executor.reads.clone();
-    blocking(&reads, move || list::answer(&logs, &request, &user)).await
+    let names = logs.list_names(Instant::now()).await?;
+    // Others wait as futures, and find the configurations that this one has read.
+    let _listing = logs.listing.lock().await;
+    let (reads, of) = (logs.server.executor.reads.clone(), Arc::clone(&logs));
+    blocking(&reads, move || list::answer(&of, &names, (&request, &user))).await
 }
+
+#[cfg(test)]
+mod tests;

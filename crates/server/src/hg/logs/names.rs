@@ -14,6 +14,7 @@ pub const MARK: &str = ".hg/requires";
 
 /// Repositories as things with logs.
 pub(super) const KIND: LogKind = LogKind {
+    directory: "repositories/",
     log_of: log_of_repository,
     name_of: repository_of,
     mark: MARK,

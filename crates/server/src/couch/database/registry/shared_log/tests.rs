@@ -7,58 +7,18 @@ use crate::couch::database::store::DatabaseStore;
 use crate::http::FailureKind;
 use crate::runtime::LogOutput;
 use crate::runtime::SharedLogs;
+use crate::runtime::counting_store::CountingStore;
 use crate::runtime::log::Log;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 use varve_base::{DiskStorage, MemoryStorage, OpenMode, ReadMode, Storage};
 use varve_codec::EngineSetting;
 use varve_docdb::{DatabaseOptions, Edit, Mode, NewDatabase, NodeCache};
 use varve_shared::{
-    Catalog, Collected, CreateOutcome, DirectoryStore, LogOptions, Member, Node, ObjectInfo,
-    ObjectStore, RestorePoint, SharedStorage, StoreError, SystemClock, import, restore,
+    Catalog, Collected, DirectoryStore, LogOptions, Member, Node, ObjectStore, RestorePoint,
+    SharedStorage, SystemClock, import, restore,
 };
-
-/// A store that counts the requests of one server.
-#[derive(Debug)]
-struct CountingStore {
-    store: DirectoryStore,
-    requests: AtomicU64,
-}
-
-impl CountingStore {
-    fn count(&self) -> &DirectoryStore {
-        self.requests.fetch_add(1, Ordering::SeqCst);
-        &self.store
-    }
-}
-
-impl ObjectStore for CountingStore {
-    fn address(&self) -> String {
-        self.store.address()
-    }
-
-    fn create(&self, key: &str, bytes: &[u8]) -> Result<CreateOutcome, StoreError> {
-        self.count().create(key, bytes)
-    }
-
-    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        self.count().read(key)
-    }
-
-    fn object_len(&self, key: &str) -> Result<Option<u64>, StoreError> {
-        self.count().object_len(key)
-    }
-
-    fn list(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StoreError> {
-        self.count().list(prefix)
-    }
-
-    fn remove(&self, key: &str) -> Result<(), StoreError> {
-        self.count().remove(key)
-    }
-}
 
 /// The databases of one server, whose id is its name.
 struct TestServer {
@@ -74,10 +34,7 @@ impl TestServer {
 
     /// One that keeps so many databases open.
     fn with_room_for(directory: &Path, name: &str, most_open: usize) -> TestServer {
-        let store = Arc::new(CountingStore {
-            store: DirectoryStore::new(directory.join("store")).unwrap(),
-            requests: AtomicU64::new(0),
-        });
+        let store = Arc::new(CountingStore::in_directory(&directory.join("store")));
         let copies = directory.join(name).join("shared");
         let view = Arc::new(ClusterView::new(name.to_owned()));
         let shared = SharedLogs::new(
@@ -128,10 +85,10 @@ impl TestServer {
 
     /// True if a read of this freshness sees the document; and the number of requests to the store that it made.
     fn sees(&self, id: &str, freshness: Freshness) -> (bool, u64) {
-        let before = self.store.requests.load(Ordering::SeqCst);
+        let before = self.store.requests();
         let database = self.databases.get_as("d", ReadMode::Blocking, freshness);
         let document = database.unwrap().documents.snapshot().document(id).unwrap();
-        let after = self.store.requests.load(Ordering::SeqCst);
+        let after = self.store.requests();
         (document.is_some(), after - before)
     }
 }
