@@ -2,7 +2,8 @@
 
 use crate::common::{self, Setup, contents, write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 use varve_base::{DiskStorage, MemoryStorage, OpenMode, Storage, StorageFile};
 use varve_shared::{LogOptions, SharedError};
 
@@ -73,14 +74,19 @@ fn a_log_is_given_up_between_transactions() {
     owner.take_over().unwrap();
     owner.begin_transaction();
     write(&owner, "x", b"1").unwrap();
+    let (sender, receiver) = mpsc::channel();
     let releasing = std::thread::spawn({
         let owner = owner.clone();
-        move || owner.release().unwrap()
+        move || sender.send(owner.release()).unwrap()
     });
+    // One that does not wait is done by then.
+    let released = receiver.recv_timeout(Duration::from_millis(200));
+    assert!(released.is_err(), "it did not wait");
     write(&owner, "y", b"2").unwrap();
     assert!(owner.is_owner());
     owner.end_transaction();
     releasing.join().unwrap();
+    receiver.recv().unwrap().unwrap();
     assert!(!owner.is_owner() && owner.is_usable());
     let next = setup.open("db");
     assert_eq!(

@@ -1,8 +1,9 @@
 //! Transactions of repositories as records, and what readers see of them.
 
 use super::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 use varve_base::MemoryStorage;
 use varve_shared::{DirectoryStore, LogId, LogOptions, SystemClock};
@@ -66,6 +67,20 @@ fn finish(owner: &RepositoryStorage) -> Result<(), StorageError> {
     committed
 }
 
+/// Time in which work that does not wait as it should shows that.
+const HASTE: Duration = Duration::from_millis(200);
+
+/// Runs `waiting` on a thread and then `ending`, without which it must not end; returns the results of both.
+fn in_order<W: Send, E>(waiting: impl FnOnce() -> W + Send, ending: impl FnOnce() -> E) -> (W, E) {
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || sender.send(waiting()));
+        assert!(receiver.recv_timeout(HASTE).is_err(), "it did not wait");
+        let ended = ending();
+        (receiver.recv().unwrap(), ended)
+    })
+}
+
 #[test]
 fn a_reader_waits_until_what_it_may_have_seen_is_in_the_log() {
     let test = TestLog::new();
@@ -74,17 +89,8 @@ fn a_reader_waits_until_what_it_may_have_seen_is_in_the_log() {
     write_changeset(&owner);
     follower.log.ensure_current().unwrap();
     assert_eq!(contents(&follower, CHANGELOG), b"1");
-    let is_finishing = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            owner.settle().unwrap();
-            is_finishing.load(Ordering::SeqCst)
-        });
-        follower.log.ensure_current().unwrap();
-        is_finishing.store(true, Ordering::SeqCst);
-        finish(&owner).unwrap();
-        assert!(reader.join().unwrap(), "it did not wait");
-    });
+    let (seen, committed) = in_order(|| owner.settle(), || finish(&owner));
+    assert!(seen.is_ok() && committed.is_ok());
     follower.log.ensure_current().unwrap();
     assert_eq!(contents(&follower, CHANGELOG), b"12");
 }
@@ -96,11 +102,8 @@ fn a_reader_of_what_the_log_refuses_gets_no_answer() {
     let other = test.open();
     write_changeset(&owner);
     other.log.take_over().unwrap();
-    thread::scope(|scope| {
-        let reader = scope.spawn(|| owner.settle().unwrap_err());
-        assert!(finish(&owner).is_err());
-        assert!(reader.join().unwrap().must_reopen());
-    });
+    let (seen, committed) = in_order(|| owner.settle(), || finish(&owner));
+    assert!(committed.is_err() && seen.unwrap_err().must_reopen());
     assert!(owner.settle().unwrap_err().must_reopen());
     assert_eq!(contents(&other, CHANGELOG), b"1");
 }
@@ -138,17 +141,12 @@ fn records_change_nothing_while_a_reader_holds_the_lock() {
     follower.create_symlink("host:2", Path::new(LOCK)).unwrap();
     write_changeset(&owner);
     finish(&owner).unwrap();
-    let is_unlocked = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let following = scope.spawn(|| {
-            follower.log.ensure_current().unwrap();
-            is_unlocked.load(Ordering::SeqCst)
-        });
+    let unlock = || {
         assert_eq!(contents(&follower, CHANGELOG), b"1");
-        is_unlocked.store(true, Ordering::SeqCst);
         follower.remove(Path::new(LOCK)).unwrap();
-        assert!(following.join().unwrap(), "it did not wait");
-    });
+    };
+    let (followed, ()) = in_order(|| follower.log.ensure_current(), unlock);
+    followed.unwrap();
     assert_eq!(contents(&follower, CHANGELOG), b"12");
 }
 
